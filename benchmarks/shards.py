@@ -3,7 +3,7 @@
 No process is started and nothing is timed: an R-MAT graph (Chakrabarti et al., 2004; 0.57, 0.19, 0.19, 0.05)
 whose nodes are renumbered at random, and a grid renumbered so, are cut for 2 to 1024 ranks as ``RowSharded``
 cuts them, and the rows of x that would move in a product are counted. So they are for citation graphs, which
-have a good cut, in units of all rows.
+have a good cut, and for an R-MAT graph as dense as social ones, which has none, in units of all rows.
 """
 
 import argparse
@@ -64,15 +64,18 @@ def row(ranks: int, found: Exchange) -> list[str]:
     ]
 
 
-def citations(ranks: int, root: str | None) -> list[list[str]]:
+def whole(ranks: int, scale: int, root: str | None) -> list[list[str]]:
     """Rows that all ranks receive in a product, over those there are; where all is gathered ranks - 1."""
+    known = {name: citation(name, root) for name in SIZES}
+    graphs = {
+        title(name, g): scorch.from_edge_index(g.edge_index, num_nodes=len(g.x)) for name, g in known.items()
+    }
+    graphs[f"R-MAT {scale}, 64 edges a node"] = rmat(scale, 64)
     rows = []
-    for name in SIZES:
-        graph = citation(name, root)
-        A = scorch.from_edge_index(graph.edge_index, num_nodes=len(graph.x))
+    for name, A in graphs.items():
         found = [counted(A, ranks, "nnz", method) for method in METHODS]
-        cells = [f"{x.moved / len(graph.x):.2f}, {x.imbalance:.2f}" for x in found]
-        rows.append([title(name, graph), str(A.shape[0]), str(A.nnz), *cells])
+        cells = [f"{x.moved / A.shape[0]:.2f}, {x.imbalance:.2f}" for x in found]
+        rows.append([name, str(A.shape[0]), str(A.nnz), *cells])
     return rows
 
 
@@ -100,8 +103,8 @@ def main() -> None:
         print(f"\n{name}: {A.shape[0]} nodes, {A.nnz} entries, cut by {cut}{how}:\n")
         print(table(HEAD, rows, markdown=True), flush=True)
     names = ["any order", *(method for method in METHODS if method)]
-    print("\nCitation graphs, four ranks: rows received over all rows (gathered: 3), entries most / mean:\n")
-    print(table(["graph", "nodes", "entries", *names], citations(4, args.root), markdown=True))
+    print("\nWhole graphs, four ranks: rows received over all rows (gathered: 3), entries most / mean:\n")
+    print(table(["graph", "nodes", "entries", *names], whole(4, args.metis, args.root), markdown=True))
 
 
 if __name__ == "__main__":
