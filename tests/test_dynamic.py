@@ -1,6 +1,7 @@
 """Dense tensors whose zeros are found in the call: every way gives what dense does, and so do gradients."""
 
 import itertools
+import pickle
 
 import pytest
 import torch
@@ -306,3 +307,30 @@ def test_what_is_refused():
         scorch.dynamic(x, by=torch.ones(4, dtype=torch.bool))
     with pytest.raises(ValueError, match="expected 4 rows on the right, got 5"):
         scorch.dynamic(x) @ torch.randn(5, 2)
+
+
+def _residual(h, w):
+    y = torch.matmul(h, w) + h + h.sum(1, keepdim=True) + 1 / (1 + h.abs())
+    return y - h[:, :1] + (2 * h).T + (h > 0) - h.mean() + torch.stack(list(h))
+
+
+@pytest.mark.parametrize("by", [False, True])
+def test_operators_and_methods_are_those_of_the_dense_tensor(by):
+    x, w = torch.randn(32, 32).relu().requires_grad_(), torch.rand(32, 32)
+    rows = torch.arange(32) % 3 > 0
+    wanted = _residual(torch.where(rows[:, None], x, 0) if by else x, w)
+    made = _residual(scorch.dynamic(x, by=rows) if by else scorch.dynamic(x), w)
+    torch.testing.assert_close(made, wanted)
+    grads = [torch.autograd.grad(y.sum(), x)[0] for y in (made, wanted)]
+    torch.testing.assert_close(*grads)
+    compiled = torch.compile(lambda x, w: _residual(scorch.dynamic(x), w), fullgraph=True)
+    torch.testing.assert_close(compiled(x, w), _residual(x, w))
+
+
+def test_what_would_change_it_in_place_is_no_method():
+    h = scorch.dynamic(torch.ones(3, 4))
+    for name in ("add_", "no_such", "_values"):
+        with pytest.raises(AttributeError, match=f"scorch.dynamic.x. has no {name}"):
+            getattr(h, name)
+    again = pickle.loads(pickle.dumps(h))
+    assert torch.equal(again.to_dense(), h.to_dense()) and len(h) == 3 and len({h, again}) == 2

@@ -236,7 +236,8 @@ class Dynamic:
     """A dense tensor whose zeros are found in each product; made by :func:`dynamic`.
 
     ``@``, ``F.linear``, ``torch.matmul``, ``torch.mm``, ``scorch.einsum`` and ``scorch.evaluate`` look for
-    its zeros; every other function of torch takes it as the dense tensor that it is, and gives a dense one.
+    its zeros; every other function, method and operator of torch takes it as the dense tensor that it is, and
+    gives a dense one. What would change it in place is no method of it.
     """
 
     def __init__(self, x: torch.Tensor, valid: torch.Tensor | None, tile: tuple[int, int] | None) -> None:
@@ -292,6 +293,12 @@ class Dynamic:
             x = x.repeat_interleave(n, dim)
         return sparse(x, "auto")
 
+    def __getattr__(self, name: str) -> object:
+        """What a dense tensor has by this name."""
+        if name.startswith("_") or name.endswith("_") or not hasattr(torch.Tensor, name):
+            raise AttributeError(f"scorch.dynamic(x) has no {name}: use x, or to_dense()")
+        return getattr(self.to_dense(), name)
+
     def __matmul__(self, other: object) -> torch.Tensor:
         return _matmul(self, other)
 
@@ -309,6 +316,21 @@ class Dynamic:
         if body is not None and kwargs.keys() <= _OPERANDS:
             return body(*args, **kwargs)
         return func(*_unwrapped(args), **{name: _unwrapped(x) for name, x in kwargs.items()})
+
+
+def _of_dense(name: str) -> Callable:
+    def operate(self: Dynamic, *args: object) -> object:
+        return getattr(self.to_dense(), name)(*map(_unwrapped, args))
+
+    return operate
+
+
+_OPERATORS = (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv mod pow rpow neg abs and or xor invert "
+    "lt le gt ge eq ne len iter getitem"
+)
+for _name in _OPERATORS.split():
+    setattr(Dynamic, f"__{_name}__", _of_dense(f"__{_name}__"))
 
 
 def _unwrapped(x: object) -> object:
