@@ -23,7 +23,7 @@ from ..tensor.entries import unpadded
 from ..tensor.format import layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
-from ..tensor.values import needs_grad
+from ..tensor.values import assemble, needs_grad
 from ..tensor.wrapping import wrap
 
 
@@ -71,6 +71,10 @@ _lib.define(
     "(Tensor, Tensor, Tensor)"
 )
 _lib.define(
+    "adjacency_gradient(str format, Tensor[] graph, SymInt nodes, bool loops, str normalize, Tensor grad)"
+    " -> Tensor"
+)
+_lib.define(
     "relations(str format, Tensor[] structure, SymInt[] sizes, SymInt entries, int count) -> Tensor[]"
 )
 
@@ -99,23 +103,28 @@ class _Recent:
 _recent = _Recent()
 
 
+def _matrix_of(
+    format: str, graph: list[torch.Tensor], nodes: int, loops: bool, normalize: str
+) -> SparseTensor:
+    index, weight = graph[0], graph[1] if len(graph) > 1 else None
+    if format:
+        matrix = unpadded(assemble(layout(format, 2), (nodes, nodes), graph))
+        index, weight = matrix.indices().flip(0), matrix.values()
+    return from_edge_index(index, weight, num_nodes=nodes, add_self_loops=loops, normalize=normalize or None)
+
+
 @torch.library.impl(_lib, "adjacency", "CPU")
 @apart
 @torch.no_grad()
 def _adjacency_arrays(
     format: str, graph: list[torch.Tensor], nodes: int, loops: bool, normalize: str
 ) -> tuple[torch.Tensor, ...]:
-    def make() -> tuple[torch.Tensor, ...]:
-        index, weight = graph[0], graph[1] if len(graph) > 1 else None
-        if format:
-            matrix = unpadded(wrap(layout(format, 2), (nodes, nodes), graph))
-            index, weight = matrix.indices().flip(0), matrix.values()
-        made = from_edge_index(
-            index, weight, num_nodes=nodes, add_self_loops=loops, normalize=normalize or None
-        )
-        return made.to(index_dtype=torch.int64)._arrays()
+    options = (format, nodes, loops, normalize)
 
-    return tuple(_recent(graph, (format, nodes, loops, normalize), make))
+    def make() -> tuple[torch.Tensor, ...]:
+        return _matrix_of(format, graph, *options[1:]).to(index_dtype=torch.int64)._arrays()
+
+    return tuple(_recent(graph, options, make))
 
 
 @torch.library.register_fake("scorch::adjacency", lib=_lib)
@@ -126,20 +135,53 @@ def _adjacency_fake(format, graph, nodes, loops, normalize):
     return pos, crd, graph[-1].new_empty(edges, dtype=graph[-1].dtype if weighted else torch.float32)
 
 
+@torch.library.impl(_lib, "adjacency_gradient", "CPU")
+@apart
+def _adjacency_gradient(
+    format: str, graph: list[torch.Tensor], nodes: int, loops: bool, normalize: str, grad: torch.Tensor
+) -> torch.Tensor:
+    """Of the last array of a graph, its weights, through the matrix made once more."""
+    *structure, weight = graph
+    with torch.enable_grad():
+        weight = weight.detach().requires_grad_()
+        made = _matrix_of(format, [*structure, weight], nodes, loops, normalize)
+        return torch.autograd.grad(made.values(), weight, grad)[0]
+
+
+@torch.library.register_fake("scorch::adjacency_gradient", lib=_lib)
+def _adjacency_gradient_fake(format, graph, nodes, loops, normalize, grad):
+    return torch.empty_like(graph[-1])
+
+
+def _adjacency_setup(ctx, inputs, output):
+    format, graph, *options = inputs
+    ctx.save_for_backward(*graph)
+    ctx.format, ctx.options = format, options
+
+
+def _adjacency_backward(ctx, *grads):
+    *structure, weight = ctx.saved_tensors
+    found = None
+    if weight.is_floating_point() and grads[2] is not None:
+        graph = [*structure, weight]
+        found = torch.ops.scorch.adjacency_gradient(ctx.format, graph, *ctx.options, grads[2])
+    return None, [*[None] * len(structure), found], None, None, None
+
+
+torch.library.register_autograd(
+    "scorch::adjacency", _adjacency_backward, setup_context=_adjacency_setup, lib=_lib
+)
+
+
 def _traced(
     graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool, normalize: str
 ) -> SparseTensor:
     """weight: of a SparseTensor, in place of its values."""
     if isinstance(graph, SparseTensor):
-        *structure, values = graph._arrays()
-        format, arrays = graph._fmt, [*structure, values if weight is None else weight]
+        structure = graph._arrays()[:-1]
+        format, arrays = graph._fmt, [*structure, graph.values() if weight is None else weight]
     else:
         format, arrays = "", [graph] if weight is None else [graph, weight]
-    if torch.is_grad_enabled() and (arrays[-1].requires_grad or (weight is None and graph.requires_grad)):
-        raise NotImplementedError(
-            "edge weights that require a gradient in a compiled graph convolution: make the matrix outside "
-            "with scorch.from_edge_index, and pass it to a layer with normalize=False"
-        )
     arrays = torch.ops.scorch.adjacency(format, arrays, nodes, loops, normalize)
     return wrap(_CSR, (nodes, nodes), arrays)
 
