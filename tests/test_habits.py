@@ -182,6 +182,45 @@ def test_dense_tensors_that_change():
         dense.clone().div_(a)
 
 
+CHANGED = {  # y [8, 8], a a matrix [8, 6], x [6, 8]
+    "addmm_": lambda y, a, x: y.addmm_(a, x, beta=0.5, alpha=2),
+    "addmm_ from the left": lambda y, a, x: y[:6, :6].addmm_(x, a),
+    "addmv_": lambda y, a, x: y[:, 2].addmv_(a, x[:, 0]),
+    "addr_": lambda y, a, x: y[:6].addr_(a.sum(0), x[0], alpha=3),
+    "addbmm_": lambda y, a, x: y.addbmm_(torch.stack([a, a]), torch.stack([x, -2 * x])),
+    "baddbmm_": lambda y, a, x: y[None].baddbmm_(a[None], x[None], beta=0),
+    "addcmul_": lambda y, a, x: y[:, :6].addcmul_(a, a, value=2),
+    "addcdiv_": lambda y, a, x: y[:, :6].addcdiv_(a, x.T + 9),
+    "lerp_": lambda y, a, x: y[:, :6].lerp_(a, 0.25),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_dense_tensors_take_products_in_place(name):
+    """Views change what they are of, and gradients are recorded."""
+    found = []
+    for a in (scorch.sparse(matrix()), matrix()):
+        a = a.requires_grad_()
+        x, y = (matrix(n, 8, seed=n, density=1.0).requires_grad_() for n in (6, 7))
+        y = torch.cat([y, 2 * y[:1]])
+        CHANGED[name](y, a, x)
+        y.square().sum().backward()
+        grad = a.grad.to_dense() if isinstance(a, scorch.SparseTensor) else a.grad * (a != 0)
+        found.append([y.detach(), grad, torch.zeros(()) if x.grad is None else x.grad])
+    for one, other in zip(*found, strict=True):
+        same(one, other)
+
+
+def test_products_in_place_say_what_does_not_fit():
+    a, x = scorch.sparse(matrix()), matrix().T
+    with pytest.raises(ValueError, match=r"addmm_: expected a result \[1, 8\], got \[8, 8\]"):
+        torch.ones(1, 8).double().addmm_(a, x)
+    with pytest.raises(TypeError, match=r"addmm_: expected a result that torch\.int64 can hold"):
+        torch.ones(8, 8, dtype=torch.int64).addmm_(a, x)
+    with pytest.raises(NotImplementedError, match="addmm_ of a SparseTensor is not available: use addmm"):
+        (a @ a.T).addmm_(a, x)
+
+
 # ---- sums and products ----
 def test_sums_of_torch_sparse():
     dense = matrix()

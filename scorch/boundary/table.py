@@ -420,6 +420,8 @@ for _name, _function in (
     _put_any(pointwise.in_place(getattr(torch.Tensor, _function), f"__i{_name}__"), f"__i{_name}__")
 _put(writing.cut(torch.le, "tril_"), "tril_")
 _put(writing.cut(torch.ge, "triu_"), "triu_")
+for _name in ("addmm", "addmv", "addr", "addbmm", "baddbmm"):
+    _put_any(pointwise.changing(getattr(products, _name), f"{_name}_"), f"{_name}_")
 for _name in ("fill_diagonal_", "index_fill_", "index_put_"):
     _put(getattr(writing, _name), _name)
 HANDLERS[torch.Tensor.copy_] = partwise(dispatch.copy_)

@@ -454,11 +454,32 @@ def allclose(
 
 
 # ---- in place ----
+def changing(f: Callable, name: str) -> Callable:
+    """The form of f that writes its result over the first operand, a dense tensor: ``x.addmm_(A, y)``."""
+
+    def changed(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
+        if isinstance(input, SparseTensor):
+            raise NotImplementedError(f"{name} of a SparseTensor is not available: use {name[:-1]}")
+        made = f(input, *args, **kwargs)
+        if made.shape != input.shape:
+            raise ValueError(f"{name}: expected a result {list(input.shape)}, got {list(made.shape)}")
+        if not torch.can_cast(made.dtype, input.dtype):
+            raise TypeError(f"{name}: expected a result that {input.dtype} can hold, got {made.dtype}")
+        return input.copy_(made.to_dense() if isinstance(made, SparseTensor) else made)
+
+    return changed
+
+
+_OF_THREE = {f.__name__: changing(f, f"{f.__name__}_") for f in (lerp, addcmul, addcdiv)}
+
+
 def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
     """``add_`` and its kin of a dense tensor by a SparseTensor; sums touch what it stores alone."""
     if name in _CHOICES and all(y.numel() <= x.numel() for y in args if isinstance(y, SparseTensor)):
         dense = [y.to_dense() if isinstance(y, SparseTensor) else y for y in args]
         return getattr(x, f"{name}_")(*dense, **kwargs)
+    if name in _OF_THREE:
+        return _OF_THREE[name](x, *args, **kwargs)
     a = args[0] if len(args) == 1 and not set(kwargs) - {"alpha"} else None
     if name not in ("add", "sub", "subtract", "mul", "multiply") or not isinstance(a, SparseTensor):
         raise NotImplementedError(
