@@ -1,6 +1,7 @@
 /* conv_map.c: kernel maps of sparse convolutions, from a tensor of coordinates. */
-#include "../convolution.h"
 #include "bind.h"
+
+#include "../convolution.h"
 
 /* A tuple of one number an axis. */
 static int read_axes(PyObject *tuple, int naxis, int64_t *out)

@@ -8,9 +8,9 @@
  * another order than they lie in would cost what they gain. They have values of their own, and the number of the bytes
  * that these were made from: before each use the values are read through, and put in order again where the number
  * differs. */
-#include <string.h>
-
 #include "bind.h"
+
+#include <string.h>
 
 #define KEPT 4            /* sizes of a tensor that its derived layouts may take */
 #define MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */

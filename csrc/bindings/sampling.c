@@ -1,7 +1,8 @@
 /* sampling.c: neighbours of nodes, from tensors. */
+#include "bind.h"
+
 #include "../sampling.h"
 #include "../watch.h"
-#include "bind.h"
 
 /* pos, crd, weights or None */
 static int read_graph(const sc_state *s, PyObject *const *x, sc_sampled *out)

@@ -1,7 +1,8 @@
 /* select.c: rows and columns of a csr matrix, from tensors. */
+#include "bind.h"
+
 #include "../select.h"
 #include "../watch.h"
-#include "bind.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* topk.c: the k largest numbers of every row of a plain matrix, from a tensor. */
+#include "bind.h"
+
 #include "../topk.h"
 #include "../watch.h"
-#include "bind.h"
 
 static int read_rows(const sc_state *s, PyObject *x, sc_topk *t)
 {

@@ -1,8 +1,7 @@
 /* watch.c: what scorch.profile asks of the core, and spans as torch.profiler shows them. */
-#include "../watch.h"
 #include "torch_call.h"
 
-#include "bind.h"
+#include "../watch.h"
 
 static void *begin(const char *name)
 {
