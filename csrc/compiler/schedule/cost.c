@@ -197,6 +197,28 @@ static double intersection_time(const Cost *c, const Nest *n, double f, double g
     return vectors ? c->m.meet * fmax(f + g - FIRST, FIRST) : c->m.step * (f + g);
 }
 
+/* A union of two that appends a vector of entries at a time (lower/blend.c); at: inside. */
+static bool blends(const Cost *c, const Spot *at, const Nest *n)
+{
+    if (c->p->vector_bytes != 64 || n->nmerge != 2 || n->body->op != N_EVAL) return false;
+    const Tensor *r = n->body->eval.lhs->tensor;
+    for (int k = 0; k < 2; k++) {
+        const Tensor *t = n->merge[k];
+        if (t->role != T_IN || t->perm || at->known.level[prog_id(c->p, t)] != t->format.nlevel) return false;
+        if (t->itype != r->itype || sc_dtype_size(t->dtype) < 4) return false;
+    }
+    return tensor_assembled(r) && sc_dtype_size(r->dtype) >= 4;
+}
+
+/* What is greater than the last of the other vector waits for the next turn: of two that are as long a turn takes less
+ * than both. */
+static double blend_time(const Cost *c, const Nest *n, double f, double g)
+{
+    enum { TURN = 12, BOTH = 23, ONE = 16 }; /* times `meet`; coordinates of 32 bits in a turn */
+    const double wide = (double)sc_dtype_size(n->merge[0]->itype) / 4;
+    return c->m.meet * TURN * (.5 + wide * fmax((f + g) / BOTH, fmax(f, g) / ONE));
+}
+
 static double turns_merge(Cost *c, Spot *at, const Nest *n)
 {
     const double e = extent(c, n->ix);
@@ -216,9 +238,12 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
         steps += bound ? search_time(c, f[k]) : c->m.step * f[k];
         lean(at, t, level);
     }
+    const bool vectors = !bound && !needed && blends(c, at, n);
     if (!bound && n->nmerge == 2 && needed == 2) steps = intersection_time(c, n, f[0], f[1], small);
+    if (vectors) steps = blend_time(c, n, f[0], f[1]);
     c->time += at->trips * steps;
     if (bound) return all;
+    if (vectors) return e * (1 - none) / lanes(c);
     return needed > 1 ? fmin(e * all, small) : all < 1 ? e * all : e * (1 - none);
 }
 
