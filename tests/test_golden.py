@@ -149,6 +149,14 @@ def test_a_result_of_converted_operands_may_outgrow_its_format(scorchc, tmp_path
     native.must(scorchc, "--run", file)
 
 
+def test_a_result_like_an_operand_is_computed_at_its_entries(scorchc, tmp_path):
+    file = tmp_path / "like.sc"
+    file.write_text(
+        "in D: f64 dense (19, 18)\nin G: f64 csr (19, 18)\nout R: like G\nR[a,b] = 2 * G[a,b] + D[a,b]\n"
+    )
+    native.must(scorchc, "--run", file)
+
+
 DOTS = [f for f in FILES if "\ndots\n" in f.read_text()]
 
 

@@ -251,6 +251,37 @@ def test_terms_and_sums_inside_are_computed_first():
     assert scorch.explain(text, x=rows, W=weight, U=u, L=low).startswith("t1[")
 
 
+def sparser(seed: int) -> scorch.SparseTensor:
+    return graph(1500, (8, 5, 3)[seed], seed).to(index_dtype=torch.int32)
+
+
+@pytest.mark.parametrize(
+    "text, form",
+    [
+        *(("R[i,k] = A[i,j] * B[j,k] + C[i,k]", form) for form in ("csr", "csc", "coo", "dcsr")),
+        ("R[i,k] = A[i,k] - 2 * B[i,j] * C[j,k]", "csr"),
+        ("R[i,k] = A[i,j] * B[j,k] + B[i,l] * C[l,k] - A[i,k]", "csr"),
+        ("R[k,i] = A[i,j] * B[j,k] - C[k,i]", "csr"),
+    ],
+)
+def test_terms_of_a_sparse_result_are_computed_first_and_merged(text, form):
+    a, b, c = (sparser(seed).convert(form).requires_grad_() for seed in range(3))
+    made = scorch.evaluate(text, A=a, B=b, C=c)
+    if form == "csr":
+        steps = str(scorch.explain(text, A=a, B=b, C=c))
+        assert steps.startswith("t1[") and re.search(r"R\[.*\] = .*t1\[", steps)
+    again = scorch.evaluate(text, A=a, B=b, C=c, schedule="path()")
+    same = [x.detach().to_dense().requires_grad_() for x in (a, b, c)]
+    wanted = scorch.evaluate(text, A=same[0], B=same[1], C=same[2])
+    torch.testing.assert_close(made.to_dense(), wanted)
+    torch.testing.assert_close(again.to_dense(), wanted)
+    assert made.nnz == again.nnz
+    made.to_dense().square().sum().backward()
+    wanted.square().sum().backward()
+    for x, y in zip((a, b, c), same, strict=True):
+        torch.testing.assert_close(x.grad.to_dense(), y.grad * (x.detach().to_dense() != 0))
+
+
 def test_functions_of_dense_operands_are_computed_once():
     a, s, x = graph(2000, 12), torch.randn(2000), torch.randn(2000, 8)
     text = "Y[i,f] = A[i,j] * tanh(X[j,f]) / sqrt(exp(s[j]))"

@@ -9,6 +9,8 @@
  *         | a line of the program
  *   format := NAME ["(" .. ")"] | '"' levels '"'
  *
+ * A result "like" an operand is computed at the entries of that alone.
+ *
  * A `#` at the start of a line, or with a space after it, starts a comment.
  * Lines come in any order. `fold k` makes the extent of k a constant and stops
  * the automatic choice, as nofold does. The program is parsed out of a copy in

@@ -14,10 +14,13 @@ bool path_has_sparse(const Expr *e)
     return (e->kid[0] && path_has_sparse(e->kid[0])) || (e->kid[1] && path_has_sparse(e->kid[1]));
 }
 
-/* Indices of the sparse operands of a product; of other expressions those that its operands of the program cover. */
+/* Indices of the sparse operands of a product, or of all terms of a sum; of other expressions those that its operands of
+ * the program cover. */
 static uint32_t covered_by(const Expr *e, bool plain)
 {
     uint32_t vars = 0;
+    if (!plain && (e->op == O_ADD || e->op == O_SUB))
+        return path_covered(e->kid[0]) & path_covered(e->kid[1]);
     if (!plain) return expr_covered(e);
     if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : expr_vars(e);
     for (int k = 0; k < 2; k++)

@@ -4,7 +4,8 @@
  *
  *   a sum of a product of three factors or more   into temporaries, in an order of contraction that tree.c finds
  *   a factor that has a sum inside                computed first, as a whole, instead of once for every turn around it
- *   terms that are sums of products               computed first but for one, which adds them where it is written
+ *   terms that are sums of products               computed first but for one, which adds them where it is written; of
+ *                                                 a sparse result all, which are merged
  *   a function of what is gathered at entries     of values that are gathered first, all of them (sampled.c)
  *   a function of dense operands                  computed first, where entries would ask for it again (pointwise.c)
  *   results over one sparse operand               each by itself, where they want it in several layouts
@@ -351,6 +352,34 @@ static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
     return expr_reduce(pl->p, O_ADD, e->vars, body);
 }
 
+/* A sum of a product that by itself is sparse, of all indices of a sparse result. */
+static bool comes_sparse(const Expr *e, uint32_t kept)
+{ return path_is_sum(e) && expr_free(e) == kept && !(kept & ~path_covered(e)); }
+
+static bool has_sparse_term(Prog *p, Expr *e)
+{
+    Part part[MAXFACTOR];
+    const int n = e->op == O_ADD || e->op == O_SUB ? expr_terms(p, e, part) : 0;
+    bool any = false;
+    for (int k = 0; k < n; k++) any |= comes_sparse(part[k].e, expr_free(e));
+    return any;
+}
+
+/* The terms of a sparse result that are such sums computed first: what they make and the other terms are merged, which
+ * takes less than to merge while a sum is held in a workspace. */
+static Expr *take_sparse_terms(Planner *pl, Expr *e)
+{
+    Part part[MAXFACTOR];
+    const int n = expr_terms(pl->p, e, part);
+    const uint32_t kept = expr_free(e);
+    for (int k = 0; k < n; k++) {
+        if (!comes_sparse(part[k].e, kept)) continue;
+        Expr *t = take_first(pl, part[k].e, kept, true, false, tree_entries(pl->p, part[k].e));
+        if (t) part[k].e = t;
+    }
+    return expr_sum(pl->p, n, part);
+}
+
 /* All terms that are sums of products are computed first, but for one that meets entries: it adds the others. */
 static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
 {
@@ -380,6 +409,8 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
         return take_product(pl, e, a, result, asked);
     }
     if (e->op == O_REDUCE) return e;
+    if (a && !asked && !sc_format_is_dense(&pl->p->ask[result]) && has_sparse_term(pl->p, e))
+        return take_sparse_terms(pl, e);
     if (e->op == O_ADD || e->op == O_SUB) return take_terms(pl, e, asked);
     Expr *x = take_apart(pl, e->kid[0], NULL, -1, asked);
     return expr_with_kids(pl->p, e, x, e->kid[1] ? take_apart(pl, e->kid[1], NULL, -1, asked) : NULL);
@@ -408,7 +439,7 @@ static bool has_more(Prog *p, Expr *e, int *sums)
 static bool is_rich(Prog *p, const Assign *a)
 {
     int sums = 0;
-    return has_more(p, a->rhs, &sums) || pointwise_find(p, a->rhs);
+    return has_more(p, a->rhs, &sums) || pointwise_find(p, a->rhs) || has_sparse_term(p, a->rhs);
 }
 
 /* Adds the steps of an assignment and its temporaries; false where it is best taken in one step with others. */
