@@ -332,5 +332,7 @@ def test_what_would_change_it_in_place_is_no_method():
     for name in ("add_", "no_such", "_values"):
         with pytest.raises(AttributeError, match=f"scorch.dynamic.x. has no {name}"):
             getattr(h, name)
+    with pytest.raises(RuntimeError, match="Boolean value"):
+        bool(h)
     again = pickle.loads(pickle.dumps(h))
     assert torch.equal(again.to_dense(), h.to_dense()) and len(h) == 3 and len({h, again}) == 2

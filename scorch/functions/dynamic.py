@@ -327,7 +327,7 @@ def _of_dense(name: str) -> Callable:
 
 _OPERATORS = (
     "add radd sub rsub mul rmul truediv rtruediv floordiv mod pow rpow neg abs and or xor invert "
-    "lt le gt ge eq ne len iter getitem"
+    "lt le gt ge eq ne bool len iter getitem"
 )
 for _name in _OPERATORS.split():
     setattr(Dynamic, f"__{_name}__", _of_dense(f"__{_name}__"))
