@@ -21,7 +21,7 @@
 
 #define WHOLE_TIE 1.1 /* what steps must gain over one nest, but for functions that are taken first */
 #define FAR 20        /* one nest of more than so many times the least rough cost is not looked at */
-#define CLOSE 1.5 /* where one nest is the least, others of more than so many times that are not looked at */
+#define CLOSE 1.2 /* where one nest is the least, others of more than so many times that are not looked at */
 #define NEAR 4    /* an order of contraction of more than so many times the least is not looked at */
 
 /* ---- temporaries ---- */
