@@ -66,9 +66,9 @@ def row(ranks: int, found: Exchange) -> list[str]:
 
 def whole(ranks: int, scale: int, root: str | None) -> list[list[str]]:
     """Rows that all ranks receive in a product, over those there are; where all is gathered ranks - 1."""
-    known = {name: citation(name, root) for name in SIZES}
     graphs = {
-        title(name, g): scorch.from_edge_index(g.edge_index, num_nodes=len(g.x)) for name, g in known.items()
+        title(name, g := citation(name, root)): scorch.from_edge_index(g.edge_index, num_nodes=len(g.x))
+        for name in SIZES
     }
     graphs[f"R-MAT {scale}, 64 edges a node"] = rmat(scale, 64)
     rows = []

@@ -73,24 +73,21 @@ def has_dots() -> bool:
     return bool(re.search(r"^(flags|Features)\b.* (avx512_bf16|bf16)\b", known, re.M))
 
 
-def on_cpu(cpu: str, *argv: object) -> list:
-    """A command by an emulator of another CPU than the usual one, and where it finds compilers."""
-    usual = [word for word in EMULATOR if word not in ("-cpu", "cortex-a53")]
-    path = f"{foreign_compilers()}:{os.environ['PATH']}"
-    return ["env", f"PATH={path}", *usual[:1], "-cpu", cpu, *usual[1:], *argv]
-
-
 def width_parameters() -> list:
     """Of these widths, the widest is for the quick tests; make sanitize also runs others."""
     found = widths()
     return [pytest.param(w, marks=pytest.mark.slow if w < found[-1] else ()) for w in found]
 
 
-def run(*argv: object, env: dict | None = None, limit: int = 300, **options) -> subprocess.CompletedProcess:
-    """Runs a program, at most ``limit`` seconds; its output is text. Those made here may be emulated."""
+def run(
+    *argv: object, env: dict | None = None, limit: int = 300, cpu: str = "", **options
+) -> subprocess.CompletedProcess:
+    """Runs a program, at most ``limit`` seconds; its output is text. Those made here may be emulated, on the
+    usual CPU or on ``cpu``."""
     environment = {"ASAN_OPTIONS": "exitcode=99", **os.environ, **(env or {})}
     if EMULATOR and Path(str(argv[0])).is_relative_to(ROOT / "build" / "tests"):
-        argv, limit = (*EMULATOR, *argv), 4 * limit
+        other = ("-cpu", cpu) if cpu else ()  # the last that is named counts
+        argv, limit = (*EMULATOR, *other, *argv), 4 * limit
         environment["PATH"] = f"{foreign_compilers()}:{environment['PATH']}"
     return subprocess.run(
         list(map(str, argv)), capture_output=True, text=True, env=environment, timeout=limit, **options

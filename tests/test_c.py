@@ -39,7 +39,7 @@ def test_cores_are_told_apart(kernel_cache):
     """What is measured on one is not believed on another; kernels run on the least."""
     program, said = native.core().program(native.ROOT / "tests" / "c" / "test_jit.c"), set()
     for cpu in ("cortex-a53", "cortex-a72", "max"):
-        text = native.must(*native.on_cpu(cpu, program, "target", "compile_call"), env=kernel_cache)
+        text = native.must(program, "target", "compile_call", cpu=cpu, env=kernel_cache)
         said |= set(re.findall(r"cpu armv8-a, core (.+)", text))
     assert len(said) == 3 and "0" not in said
 

@@ -173,8 +173,8 @@ def test_compiled_code_agrees_with_the_oracle(scorchc, width, kernel_cache):
 @pytest.mark.skipif(not native.EMULATOR, reason="make arm runs it")
 def test_pairs_of_bf16_where_arm_has_them(scorchc, tmp_path):
     run = (scorchc, "--run", "--jit", "--width", 16, *DOTS)
-    native.must(*native.on_cpu("max", *run), env={"SCORCH_CACHE_DIR": str(tmp_path)})
-    without = native.run(*native.on_cpu("cortex-a53", *run))
+    native.must(*run, cpu="max", env={"SCORCH_CACHE_DIR": str(tmp_path)})
+    without = native.run(*run, cpu="cortex-a53")
     assert without.returncode == 1 and "no dot products of bf16" in without.stderr
     objects = [f.read_bytes() for f in tmp_path.glob("*.so")]
     words = {word for o in objects for (word,) in struct.iter_unpack("<I", o[: len(o) // 4 * 4])}

@@ -263,15 +263,15 @@ static int check_values(const Tensor *t, const sc_format *ask, const Wanted *wan
     return SC_OK;
 }
 
-/* 1 where x has an entry. */
-static int entries_of(const sc_tensor *x, sc_tensor *out, Heap *h, sc_err *err)
+/* 1 where x has an entry, in a dense format. */
+static int entries_of(const sc_tensor *x, const sc_format *dense, sc_tensor *out, Heap *h, sc_err *err)
 {
     const size_t n = (size_t)x->view.nval;
     *out = *x;
     out->dtype = SC_BOOL;
     if (!(out->view.val = heap_get(h, n))) return sc_error(err, SC_ENOMEM, "out of memory");
     memset(out->view.val, 1, n);
-    return SC_OK;
+    return convert(out, NULL, dense, h, err);
 }
 
 /* A result that was asked to be like an operand is computed at its entries alone. */
@@ -283,7 +283,7 @@ static int only_at_entries(const Prog *p, int r, const sc_tensor *given, const W
     sc_tensor entries;
     if (!p->ask_like[r]) return SC_OK;
     if (sc_format_parse(&plain, "dense", t->ndim, err) ||
-        entries_of(&given[p->ask_like[r] - 1], &entries, h, err) || convert(&entries, NULL, &plain, h, err))
+        entries_of(&given[p->ask_like[r] - 1], &plain, &entries, h, err))
         return err->code;
     for (int64_t i = 0; i < size_of(t); i++)
         if (sc_number_get(SC_BOOL, entries.view.val, i) == 0) want->value[i] = 0, want->has[i] = 0;
@@ -303,9 +303,8 @@ static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *tenso
     if (!has_bounds(ask) && convert(&dense, t->where ? &tensor[t->where->arg] : NULL, ask, h, err))
         return err->code;
     if (!sc_format_is_dense(&dense.format)) {
-        if (sc_validate(&dense, err) || entries_of(&dense, &entries, h, err) ||
-            convert(&entries, NULL, &plain, h, err) || convert(&dense, NULL, &plain, h, err) ||
-            (t->covered && check_entries(t, want, &entries, err)))
+        if (sc_validate(&dense, err) || entries_of(&dense, &plain, &entries, h, err) ||
+            convert(&dense, NULL, &plain, h, err) || (t->covered && check_entries(t, want, &entries, err)))
             return err->code;
     }
     return check_values(t, ask, want, &dense, err);

@@ -493,8 +493,7 @@ def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -
     if not torch.can_cast(torch.promote_types(x.dtype, a.dtype), x.dtype):
         raise TypeError(f"{name}_: expected values that {x.dtype} can hold, got {a.dtype}")
     if "mul" in name or x.dtype == torch.bool or not a._ndim:
-        made = BINARY[name](x, a, **kwargs)
-        return x.copy_(made.to_dense() if isinstance(made, SparseTensor) else made)
+        return changing(BINARY[name], f"{name}_")(x, a, **kwargs)
     e, alpha = broadcast(a, x.shape), kwargs.get("alpha", 1)
     values = getattr(torch, name)(e.values.new_zeros(()), e.values, alpha=alpha)
     return x.index_put_(tuple(e.indices), values.to(x.dtype), accumulate=True)

@@ -103,13 +103,18 @@ class _Recent:
 _recent = _Recent()
 
 
+def edges_and_weights(matrix: SparseTensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sources and targets [2, E], and weights [E]."""
+    matrix = unpadded(matrix)
+    return matrix.indices().flip(0), matrix.values()
+
+
 def _matrix_of(
     format: str, graph: list[torch.Tensor], nodes: int, loops: bool, normalize: str
 ) -> SparseTensor:
     index, weight = graph[0], graph[1] if len(graph) > 1 else None
     if format:
-        matrix = unpadded(assemble(layout(format, 2), (nodes, nodes), graph))
-        index, weight = matrix.indices().flip(0), matrix.values()
+        index, weight = edges_and_weights(assemble(layout(format, 2), (nodes, nodes), graph))
     return from_edge_index(index, weight, num_nodes=nodes, add_self_loops=loops, normalize=normalize or None)
 
 
@@ -119,12 +124,12 @@ def _matrix_of(
 def _adjacency_arrays(
     format: str, graph: list[torch.Tensor], nodes: int, loops: bool, normalize: str
 ) -> tuple[torch.Tensor, ...]:
-    options = (format, nodes, loops, normalize)
+    options = (nodes, loops, normalize)
 
     def make() -> tuple[torch.Tensor, ...]:
-        return _matrix_of(format, graph, *options[1:]).to(index_dtype=torch.int64)._arrays()
+        return _matrix_of(format, graph, *options).to(index_dtype=torch.int64)._arrays()
 
-    return tuple(_recent(graph, options, make))
+    return tuple(_recent(graph, (format, *options), make))
 
 
 @torch.library.register_fake("scorch::adjacency", lib=_lib)
@@ -295,8 +300,7 @@ def normalized_of(
         made = _traced(graph, weight, nodes, loops, "sym")
         return made.to(dtype) if sparse_graph else made
     if sparse_graph:
-        graph = unpadded(graph)
-        graph, weight = graph.indices().flip(0), graph.values()
+        graph, weight = edges_and_weights(graph)
     made = from_edge_index(graph, weight, num_nodes=nodes, add_self_loops=loops, normalize="sym")
     return made.to(dtype) if sparse_graph else made
 

@@ -16,7 +16,7 @@ from torch_geometric.utils import loop
 from ..functions.expressions import evaluate
 from ..functions.products import sparse_mm
 from ..nn._gat import Edges, attend, edges_in_graph, edges_of_graph
-from ..nn._graph import normalized_of
+from ..nn._graph import edges_and_weights, normalized_of
 from ..tensor.coordinates import coo, from_edge_index
 from ..tensor.entries import unpadded
 from ..tensor.format import layout
@@ -75,9 +75,9 @@ def gcn_norm(
     loops = (2.0 if improved else 1.0) if add_self_loops else False
 
     def normalized() -> SparseTensor:
-        graph = unpadded(edge_index)
-        edges, nodes = graph.indices().flip(0), len(graph)
-        return from_edge_index(edges, graph.values(), num_nodes=nodes, add_self_loops=loops, normalize="sym")
+        edges, weights = edges_and_weights(edge_index)
+        nodes = len(edge_index)
+        return from_edge_index(edges, weights, num_nodes=nodes, add_self_loops=loops, normalize="sym")
 
     return kept(edge_index, f"gcn_norm, loops of {loops}", normalized), None
 

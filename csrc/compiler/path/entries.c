@@ -19,8 +19,7 @@ bool path_has_sparse(const Expr *e)
 static uint32_t covered_by(const Expr *e, bool plain)
 {
     uint32_t vars = 0;
-    if (!plain && (e->op == O_ADD || e->op == O_SUB))
-        return path_covered(e->kid[0]) & path_covered(e->kid[1]);
+    if (e->op == O_ADD || e->op == O_SUB) return path_covered(e->kid[0]) & path_covered(e->kid[1]);
     if (!plain) return expr_covered(e);
     if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : expr_vars(e);
     for (int k = 0; k < 2; k++)

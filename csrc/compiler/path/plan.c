@@ -353,15 +353,18 @@ static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
 }
 
 /* A sum of a product that by itself is sparse, of all indices of a sparse result. */
-static bool comes_sparse(const Expr *e, uint32_t kept)
-{ return path_is_sum(e) && expr_free(e) == kept && !(kept & ~path_covered(e)); }
+static bool is_sparse_sum(const Prog *p, const Expr *e, uint32_t kept)
+{
+    const Size s = tree_size(p, e);
+    return path_is_sum(e) && s.sparse && s.vars == kept;
+}
 
 static bool has_sparse_term(Prog *p, Expr *e)
 {
     Part part[MAXFACTOR];
     const int n = e->op == O_ADD || e->op == O_SUB ? expr_terms(p, e, part) : 0;
     bool any = false;
-    for (int k = 0; k < n; k++) any |= comes_sparse(part[k].e, expr_free(e));
+    for (int k = 0; k < n; k++) any |= is_sparse_sum(p, part[k].e, expr_free(e));
     return any;
 }
 
@@ -373,7 +376,7 @@ static Expr *take_sparse_terms(Planner *pl, Expr *e)
     const int n = expr_terms(pl->p, e, part);
     const uint32_t kept = expr_free(e);
     for (int k = 0; k < n; k++) {
-        if (!comes_sparse(part[k].e, kept)) continue;
+        if (!is_sparse_sum(pl->p, part[k].e, kept)) continue;
         Expr *t = take_first(pl, part[k].e, kept, true, false, tree_entries(pl->p, part[k].e));
         if (t) part[k].e = t;
     }
