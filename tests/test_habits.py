@@ -11,6 +11,35 @@ INDICES = torch.tensor([[3, 0, 3, 1, 0], [4, 1, 4, 0, 0]])
 VALUES = torch.tensor([1.0, 2.0, 3.0, 4.0, -5.0])
 
 
+# ---- comparing ----
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_not_close_is_told_as_of_dense_tensors(format):
+    a, close = scorch.sparse(matrix(), format), torch.testing.assert_close
+    close(a, a.clone())
+    close(a, plain(a))
+    for pair in ((a, 2 * a), (a, plain(2 * a)), (plain(a), 2 * a)):
+        with pytest.raises(AssertionError) as ours:
+            close(*pair)
+        with pytest.raises(AssertionError) as torchs:
+            close(*map(plain, pair))
+        assert str(ours.value) == str(torchs.value)
+
+
+@pytest.mark.parametrize(
+    "call, advice",
+    [
+        (lambda a: a.t_(), "A.T"),
+        (lambda a: a.transpose_(0, 1), "new tensor"),
+        (lambda a: a.unsqueeze_(0), "new tensor"),
+        (lambda a: torch.hspmm(a, torch.ones(a.shape[1], 2)), "A @ X"),
+        (lambda a: torch.sspaddmm(a, a, a.to_dense()), r"input \+ A @ X"),
+    ],
+)
+def test_what_torchs_own_layouts_have_is_answered_with_what_is_here(call, advice):
+    with pytest.raises(NotImplementedError, match=advice):
+        call(scorch.sparse(matrix(), "csr"))
+
+
 # ---- lists of coordinates ----
 @pytest.mark.parametrize("format", ["auto", "csr", "coo", "csc", "dcsr", "bsr(2,5)", "ell(3)"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.bool, torch.int64, torch.int8])

@@ -517,6 +517,10 @@ _HINTS = {
     "A.values(), A.pos(level) and A.crd(level)",
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
     "as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
+    "t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_": "a format is of its dimensions: "
+    "use the function that returns a new tensor, A.T for A.t_()",
+    "hspmm": "use A @ X",
+    "sspaddmm": "use input + A @ X, or scorch.evaluate for a result at some entries",
 }
 for _names, _hint in _HINTS.items():
     for _name in _names.split():
