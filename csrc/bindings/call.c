@@ -183,7 +183,7 @@ static int look_up(call *c)
 }
 
 /* ---- what calls resolved to ---- */
-/* All that a request has beyond the program string. */
+/* All that a request has beyond the program string, which says the formats. */
 typedef struct {
     int64_t dim[SC_MAXDIM];
     int32_t often;
@@ -243,10 +243,18 @@ static void remember(call *c, const facts *f)
     memcpy(known->call[at].fact, f, (size_t)c->nin * sizeof *f);
 }
 
+/* Whether operands have the formats that the program string says, as all but gradients that users give have. */
+static bool as_written(const call *c)
+{
+    for (int k = 0; k < c->nin; k++)
+        if (c->core[k] && !sc_format_equal(&c->template->request.in[k].format, &c->in[k].format)) return false;
+    return true;
+}
+
 static int resolve(call *c)
 {
     facts fact[FEW];
-    if (c->nin > FEW) return look_up(c);
+    if (c->nin > FEW || !as_written(c)) return look_up(c);
     read_facts(c, fact);
     int rc = recall(c, fact);
     if (rc) return rc < 0 ? -1 : 0;

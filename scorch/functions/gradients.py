@@ -16,8 +16,9 @@ import torch
 
 from .. import _C, _torch
 from ..tensor.format import layout
+from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
-from ..tensor.values import mismatch, values_of
+from ..tensor.values import values_of
 from ..tensor.wrapping import wrap
 from .program import TAB
 
@@ -151,10 +152,20 @@ class _Call(torch.autograd.Function):
         return None, None, *gradients_by(ctx.program, ctx.ranks, wanted, given, add)
 
 
+def _dense(grad: torch.Tensor) -> torch.Tensor:
+    """A gradient to a dense tensor, but no negative view, as parts of complex tensors are."""
+    return grad.to_dense() if _sparse(grad) else grad.resolve_neg()
+
+
 def _plain(grad: torch.Tensor) -> torch.Tensor:
-    """A gradient that is no negative view, as parts of complex tensors have, and repeats no element."""
-    grad = grad.resolve_neg()
+    """The same, which repeats no element."""
+    grad = _dense(grad)
     return grad.contiguous() if 0 in grad.stride() else grad
+
+
+def _to_sparse(grad: torch.Tensor) -> SparseTensor:
+    """A gradient to a SparseTensor; users may give a dense one."""
+    return grad if _sparse(grad) else sparse(grad)
 
 
 def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Tensor | None]) -> None:
@@ -166,10 +177,7 @@ def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Te
         elif origin == "result":
             inputs.append(results[index])
         elif origin == "gradient":
-            grad, sparse = grads[index], ctx.sparse[index]
-            if _sparse(grad) != sparse:
-                raise mismatch(grad, sparse)
-            inputs.append(grad if sparse else _plain(grad))
+            inputs.append((_to_sparse if ctx.sparse[index] else _plain)(grads[index]))
         else:
             x = operands[index]
             arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
@@ -237,7 +245,7 @@ class Product:
         found: list[torch.Tensor | None] = [None, None]
         recorded = torch.is_grad_enabled()
         if to_x and not recorded:
-            found[1], to_x = self.multiply(a, grad.resolve_neg(), 3 - self.kind), False
+            found[1], to_x = self.multiply(a, _dense(grad), 3 - self.kind), False
         if not to_a and not to_x:
             return found
         given, run = (a, x, _plain(grad)), self.run

@@ -64,6 +64,17 @@ def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
     return values if there is None else values.masked_fill(~there, 0)
 
 
+def values_at(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
+    """The values of x, dense or sparse, at A's stored places, in storage order; 0 where x has none."""
+    if not isinstance(x, SparseTensor):
+        return gather(a, x)
+    if same_structure(a, x):
+        return x.values()
+    indices, there = coordinates(a)
+    values = lookup(x, tuple(indices))
+    return values if there is None else values.masked_fill(~there, 0)
+
+
 def stored(a: SparseTensor, x: object, name: str) -> object:
     """What an in-place operation on A's values takes for an operand."""
     if isinstance(x, SparseTensor):
@@ -79,9 +90,7 @@ def _met(a: SparseTensor, x: SparseTensor, name: str) -> torch.Tensor:
     Raises: ValueError: x has an entry where A has none, and a product does not drop it.
     """
     if a.shape == x.shape and (name in _MEETS or not _torch.in_graph()):
-        indices, there = coordinates(a)
-        values = lookup(x, tuple(indices))
-        values = values if there is None else values.masked_fill(~there, 0)
+        values = values_at(a, x)
         if name in _MEETS or int((values != 0).sum()) == x.count_nonzero():
             return values
     raise ValueError(

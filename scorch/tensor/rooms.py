@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .. import _saved as saved
     from ..boundary import below
-    from ..functions import expressions, multiply, parts, pointwise, products
+    from ..functions import expressions, multiply, parts, pointwise, products, writing
     from ..tools import choice, pictures, plan, profiling, reorder, tune
     from . import composed, conversion, index, layouts, rules, values
 
@@ -29,6 +29,7 @@ _PATHS = {
     "reorder": "scorch.tools.reorder",
     "saved": "scorch._saved",
     "values": "scorch.tensor.values",
+    "writing": "scorch.functions.writing",
 }
 _LATER = {  # at the first use
     "choice": "scorch.tools.choice",
@@ -42,7 +43,7 @@ _LATER = {  # at the first use
 __all__ = [
     "below", "choice", "composed", "conversion", "expressions", "find_all", "index", "layouts", "multiply",
     "parts", "pictures", "plan", "pointwise", "products", "profiling", "reorder", "rules", "saved", "tune",
-    "values",
+    "values", "writing",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ by two nodes; where calls are traced or transformed, the values are themselves w
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 
 from .. import _C, _torch
+from . import rooms
 from .format import Layout, is_composed, layout
 from .sparsetensor import SparseTensor, core_of, rank
 from .wrapping import wrap
@@ -63,13 +65,26 @@ class _Make(torch.autograd.Function):
     @staticmethod
     def forward(ctx, values, make):
         ctx.set_materialize_grads(False)
-        return make(values.detach())
+        made = make(values.detach())
+        ctx.structure, ctx.count = _C.structure(made), values.shape[0]
+        return made
 
     @staticmethod
     def backward(ctx, grad):
-        if grad is not None and not isinstance(grad, SparseTensor):
-            raise mismatch(grad, True)
-        return None if grad is None else values_of(grad), None
+        return None if grad is None else _values_at(ctx.structure, ctx.count, grad), None
+
+
+def _values_at(structure: dict[str, Any], count: int, grad: torch.Tensor) -> torch.Tensor:
+    """The values of a gradient at the entries of a structure; users may give any tensor of its shape."""
+    if isinstance(grad, SparseTensor):
+        facts, names = grad.__dict__, structure["_names"][:-1]
+        same = facts["_fmt"] == structure["_fmt"]
+        if same and all(map(operator.is_, map(facts.get, names), map(structure.get, names))):
+            return values_of(grad)
+        if _torch.in_graph():  # whose arrays are not known; torch.compile sees to it that gradients fit
+            return values_of(grad)
+    like = _of_structure(structure, torch.empty(count, dtype=grad.dtype, device="cpu"))
+    return rooms.writing.values_at(like, grad)
 
 
 _raw_values, _raw_make = _torch.raw_apply(_Values), _torch.raw_apply(_Make)
@@ -163,13 +178,6 @@ def _dense_levels(text: str, ndim: int) -> tuple[int, ...] | None:
     """The dimension of each level of a format that has dense levels only, else None."""
     form = layout(text, ndim)
     return tuple([level[2] for level in form.levels]) if form.is_dense else None
-
-
-def mismatch(grad: torch.Tensor, sparse: bool) -> TypeError:
-    return TypeError(
-        f"the gradient of a {'SparseTensor' if sparse else 'dense tensor'} must be one too, got "
-        f"{type(grad).__name__} of shape {list(grad.shape)}"
-    )
 
 
 def once(a: SparseTensor) -> SparseTensor:
