@@ -1,5 +1,6 @@
 # make demo      install into .venv and run the GCN example against torch.sparse
-# make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
+# make test      the quick tests; test-wide: more cases of the same, as CI has them; test-all: every test, slow ones too
+# make lint      ruff and clang-format
 # make test-off  the tests of the package where no C compiler runs: everything goes through the executor
 # make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
 # make clang     core, extension and generated code by clang, and their tests
@@ -21,7 +22,7 @@ HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 CFILES := $(HEADERS) $(wildcard csrc/*.c csrc/*/*.c csrc/*/*/*.c)
 SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize clang arm musl fuzz faults soak lint bench dist wheels release-check docs notebooks gallery scorchc clean
+.PHONY: demo test test-wide test-all test-off sanitize clang arm musl fuzz faults soak lint bench dist wheels release-check docs notebooks gallery scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -31,7 +32,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # file share what they compile.
 PYTEST = OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist loadfile
 test: .venv/.editable
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not wide"
+
+test-wide: .venv/.editable
+	$(PYTEST) -m "wide and not slow"
 
 test-all: .venv/.editable
 	$(PYTEST)

@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,18 @@ os.environ.setdefault("SCORCH_CACHE_DIR", str(KERNELS))  # read when scorch is i
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite what tests/golden expects")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cases of a sampled function are wide, but for its first and one in five, told by their names."""
+    seen = set()
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            function = item.nodeid.partition("[")[0]
+            if function in seen and zlib.crc32(item.name.encode()) % 5:
+                item.add_marker("wide")
+            seen.add(function)
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,7 @@ def same(a: torch.Tensor, b: torch.Tensor) -> None:
     assert torch.allclose(a, b)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_results_are_those_of_the_assignments_by_themselves(text, form):
@@ -56,6 +57,7 @@ def test_results_are_those_of_the_assignments_by_themselves(text, form):
         same(x, y)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_gradients(text):
     named = used(text, operands("csr"))

@@ -31,6 +31,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,3)"])
 @pytest.mark.parametrize("grad", [False, True])

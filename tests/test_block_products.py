@@ -26,6 +26,7 @@ def check(dense: torch.Tensor, a: scorch.SparseTensor, width: int) -> None:
     torch.testing.assert_close(a.T @ y.T, dense.T @ y.T, **close)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda b: f"{b[0]}x{b[1]}")
 @pytest.mark.parametrize("order", ["bsr", "bsc"])
 def test_every_block(order: str, block: tuple[int, int]) -> None:

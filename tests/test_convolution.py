@@ -239,6 +239,7 @@ def features(c, kind=torch.float32):
     return torch.randn(len(c), 3, generator=torch.Generator().manual_seed(2)).to(kind)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(
     "size, stride, dilation",

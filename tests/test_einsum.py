@@ -52,6 +52,7 @@ def test_a_dense_result_is_delivered_sparse(fmt):
     assert scorch.is_sparse(y) and torch.equal(y.to_dense(), a @ x)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("left", ["csr", "csc", "coo", "dcsr", "ell(6)", "dia(4)"])
 @pytest.mark.parametrize("right", ["csr", "csc", "coo"])
 def test_results_of_sparse_operands_are_sparse(left, right):
@@ -348,6 +349,7 @@ def test_kernels_take_the_operands_they_were_made_for():
         kernel(a)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsr", "bsr(2,2)"])
 @pytest.mark.parametrize(
     ("text", "same"),

@@ -84,6 +84,7 @@ def test_wrong_answers_are_not_timed():
         check(Case("bad", {"torch": lambda: x, "Scorch": lambda: x + 1}))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_programs_of_the_benchmarks_agree(program):
     """One expression, the same by hand, and torch or SciPy; their gradients too."""

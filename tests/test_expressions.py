@@ -104,6 +104,7 @@ def draw(random) -> generate.Problem | None:
     return p if p.is_valid() else None
 
 
+@pytest.mark.wide
 @settings(max_examples=200, **QUIET)
 @given(st.randoms(use_true_random=False), st.integers(0, 9))
 def test_random_expressions(random, seed):
@@ -148,6 +149,7 @@ def einsum(text: str, *operands: torch.Tensor, **how: object) -> torch.Tensor:
     return dense(scorch.einsum(text, *operands, **how))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", MATRICES)
 @pytest.mark.parametrize("text", ONE)
 def test_every_format(text, form, rng):
@@ -157,6 +159,7 @@ def test_every_format(text, form, rng):
     assert torch.equal(einsum(text, *[a] * count), torch.einsum(text, *[x] * count))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", ("ij,jk->ik", "ij,ij->ij", "ij->j", "ij,jk->ki", "ij,ik->kj"))
 @pytest.mark.parametrize(
     "forms", (("csr", "csc"), ("dcsr", "dcsc"), ("bsr(2,3)", "bsc(2,3)"), ("csf", "coo"))
@@ -196,6 +199,7 @@ FORMS = (  # A and B sparse, X dense; large enough for a chunk a thread
 )  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("expression", FORMS)
 def test_threads(expression, rng):
     """One to three threads give the same bits; the first rows hold most entries."""

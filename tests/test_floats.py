@@ -66,6 +66,7 @@ def operands(expression: str, form: str, seed: int) -> dict[str, tuple[torch.Ten
     return made
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("expression", SUMS)
 def test_sums(expression):
     left, op, right = expression.partition("= ")

@@ -67,6 +67,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products(fmt, name):
@@ -113,6 +114,7 @@ def call(expression, fmt):
     return [x.requires_grad_() for x in (a.values().clone(), *xs)], f
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("expression", PROGRAMS)
 def test_gradcheck(expression):
     operands, f = call(expression, "csr")
@@ -205,6 +207,7 @@ def test_what_is_kept_makes_no_other_numbers(bad):
     assert torch.allclose(scorch.einsum("if,ij,jg->fg", x.requires_grad_(), a, y), want)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fmt", ["csc", "coo", "bsr(2,2)"])
 @pytest.mark.parametrize("expression", list(PROGRAMS)[:3])
 def test_gradcheck_of_formats(fmt, expression):
@@ -437,6 +440,7 @@ def test_transforms_of_what_is_made_of_values(f, g, fmt):
 
 
 # ---- torch.compile ----
+@pytest.mark.wide
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled(backend):
     torch._dynamo.reset()
@@ -525,6 +529,7 @@ EXTREMA = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("text", EXTREMA)
@@ -582,6 +587,7 @@ EXTREMES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fmt", TIED)
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes_share_gradients_as_in_torch(fmt, name):
@@ -622,6 +628,7 @@ def test_extremes_of_three_dimensions_share_gradients(dim, f):
 
 
 # ---- dense levels ----
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "fmt", ["dense(0), dense(1)", "dense(1), dense(0)", "dense(0/2), dense(1), dense(0%2)"]
 )

@@ -111,6 +111,7 @@ SINGLE = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SINGLE)
 def test_each_is_one_operator_without_joining(name):
     made = agree(SINGLE[name], (A, X), join=False)
@@ -184,6 +185,7 @@ PATTERNS = {
 SCORED = (attention, scaled_attention, graph_attention, one_head)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize("f", PATTERNS, ids=lambda f: f.__name__)
 def test_a_pattern_is_one_operator(f, grad):
@@ -274,6 +276,7 @@ def random_function(seed):
     return names["f"], "\n".join(lines)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(24))
 def test_random_functions(seed):
     f, text = random_function(seed)

@@ -148,6 +148,7 @@ def run(case, mode, gradients):
     return [y.detach(), *(dense(x.grad) for x in operands if x.grad is not None)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", CASES)
 def test_results_and_gradients_are_the_same(case, mode):
@@ -164,6 +165,7 @@ def test_results_without_gradients_are_the_same(case, mode):
     torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("case", ["sums", "pointwise", "softmax", "where", "rows", "triangle", "joined"])
 def test_autocast_rounds_products_alone(case, compiled):
@@ -178,6 +180,7 @@ def test_autocast_rounds_products_alone(case, compiled):
         torch.testing.assert_close(found.detach(), wanted)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)", "bsr(2,2) of blocks(2,2,0.6) + csr"])
 @pytest.mark.parametrize("case", [c for c, (_, first, *_) in CASES.items() if first is square])
 @torch.inference_mode()

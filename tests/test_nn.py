@@ -129,6 +129,7 @@ def test_relations_agree_with_torch_geometric(bases):
         close(ours(x, ours.adjacency(edge_index, edge_type, 50)), theirs(x, edge_index, edge_type))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("aggr", ("mean", "sum"))
 @pytest.mark.parametrize(("features", "out"), [(12, 5), (5, 12), (None, 5)])
 @pytest.mark.parametrize("relations", (2, 40), ids=("rows", "edges"))
@@ -275,6 +276,7 @@ PADDED = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format", ("ell(10)", "dia(16)", "csr of rows(> 6) + ell(6)"))
 @pytest.mark.parametrize("name", PADDED)
 def test_graphs_in_formats_with_padding(name, format):

@@ -20,6 +20,7 @@ ANSWERED = (
 )
 
 
+@pytest.mark.wide
 def test_operators_that_are_answered():
     """No sample of these is wrong, and some of each are right."""
     said = opdb.run(set(ANSWERED.split()), most=6)

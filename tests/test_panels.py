@@ -114,6 +114,7 @@ def test_cuts_are_added_one_after_the_other(tmp_path):
     assert "C[i,k] += c[k%64]" in found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("columns", [1, 40, 200, 300, 513])
 def test_cut_operand(columns, dtype):
@@ -262,6 +263,7 @@ def test_threads_share_a_cut_tensor(wide):
             assert torch.equal(y, expected * (1 if C is A else 2))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "bsr(4,4)", "ell(2000)"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
 def test_every_format_can_be_optimized(format, dtype):

@@ -204,6 +204,7 @@ def evaluated(text, given, **how):
     return made if isinstance(made, tuple) else (made,)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("other", ["csr", pytest.param(FORMATS[1], marks=pytest.mark.slow)])
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_programs(text, other):
@@ -222,6 +223,7 @@ def test_programs(text, other):
                 same(y, w)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "seed", [pytest.param(n, marks=pytest.mark.slow if n > 3 else ()) for n in range(12)]
 )
@@ -370,6 +372,7 @@ def test_conversions_to_parts_that_are_refused(schedule, said):
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["@", "r@", "T@", "mv", "mm", "addmm", "linear", "einsum", "bias", "3d"])
 def test_products(kind):
     d, x, y = matrix(), dense(32, 5), dense(7, 24, seed=4)
@@ -391,6 +394,7 @@ def test_products(kind):
 
 
 # ---- gradients ----
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "form", [OVERLAP, *(pytest.param(form, marks=pytest.mark.slow) for form in FORMATS[:2])]
 )

@@ -77,6 +77,7 @@ SPECS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text, formats", SPECS, ids=[s[0] for s in SPECS])
 def test_every_order_gives_the_same(text: str, formats: tuple[str, ...]):
     rng = random.Random(text)
@@ -124,6 +125,7 @@ FIVE = [
 ]  # fmt: skip
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("share, times", [(0.4, 1), (0.04, 4)])
 def test_every_order_gives_the_same_in_every_form(share, times):
     """Of three factors all, of five some; temporaries are dense, and sparse where nearly nothing is there."""
@@ -149,6 +151,7 @@ TERMS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sign", "+-")
 @pytest.mark.parametrize("first, second, formats", TERMS, ids=[f"{a} {b}" for a, b, _ in TERMS])
 def test_every_order_of_sums_of_terms(first, second, formats, sign):
@@ -180,6 +183,7 @@ def einsum_of(term: str, left: str, named: dict[str, torch.Tensor]) -> torch.Ten
     )
 
 
+@pytest.mark.wide
 def test_random_orders_of_random_products():
     """With functions, divisors, sums beside them, all results asked dense or sparse, single precision too."""
     for seed in range(60):
@@ -255,6 +259,7 @@ def sparser(seed: int) -> scorch.SparseTensor:
     return graph(1500, (8, 5, 3)[seed], seed).to(index_dtype=torch.int32)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "text, form",
     [
@@ -330,6 +335,7 @@ def test_terms_of_a_reduction_are_added_once():
         assert torch.allclose(dense(scorch.evaluate(text, **given)), want, rtol=1e-4, atol=1e-4), text
 
 
+@pytest.mark.wide
 def test_sparse_results_store_what_operands_cover():
     """Zeros too: gradients at them are not lost."""
     a, b = graph(300, 4), graph(300, 4, 1)
@@ -563,6 +569,7 @@ def check_random(seed: int) -> bool:
     return "path" in scorch.compile(text, **{k: x.detach() for k, x in given.items()}).directives
 
 
+@pytest.mark.wide
 def test_random_programs_with_gradients():
     taken = [check_random(seed) for seed in (1, 6, 13, 27, 44, 54, 67, 90)]
     assert sum(taken) > 3

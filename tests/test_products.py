@@ -77,6 +77,7 @@ def _pairs(kind: str):
     return KINDS[kind](rng), KINDS[kind](rng)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("index", [torch.int32, torch.int64], ids=str)
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
@@ -121,6 +122,7 @@ EXPRESSIONS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format", ["csr", "dcsr"])
 @pytest.mark.parametrize("text", EXPRESSIONS)
 @pytest.mark.parametrize("kind", ["far", "near", "small"])

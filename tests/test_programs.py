@@ -22,6 +22,7 @@ def campaign(*arguments: object, jit: str, limit: int = 600) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.wide
 def test_campaign():
     """Through the executor, without a compiler; the same every time."""
     campaign("--seed", 1, "--count", 100, jit="off")

@@ -49,6 +49,7 @@ def run(name, layer, x, graph, weights):
     return y, *gradients(layer, x, y)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("index_dtype", (torch.int32, torch.int64), ids=str)
 @pytest.mark.parametrize("name", [name for name in LAYERS if name not in REFUSED])
 def test_layers_agree_with_edge_index(name, index_dtype):
@@ -235,6 +236,7 @@ def test_graphs_of_two_kinds_of_nodes():
         close(layer(x, graph), layer(x, index, size=(9, 6)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", ("GCNConv", "SAGEConv, mean", "SAGEConv, max", "GINConv", "GATConv", "APPNP", "TransformerConv")
 )

@@ -62,6 +62,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("expression", PAIRS)
 def test_two_matrices(matrix, expression):
     b = matrix.copy()

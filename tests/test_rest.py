@@ -37,6 +37,7 @@ def loops(expression, **operands):
     return scorch.compile(expression, **operands).schedule
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "format, dtype", [*((f, torch.float32) for f in FORMATS), *(("csr", t) for t in DTYPES)], ids=str
 )
@@ -50,6 +51,7 @@ def test_rows_full_and_empty(format, dtype):
             assert torch.equal(f(A, 1), f(d, 1)) and torch.equal(f(A), f(d))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format", ["csr", "dcsr", "csc", "coo"])
 @pytest.mark.parametrize("expression, dense", [
     ("m[i] max= A[i,j] * B[i,j]", lambda a, b, x, y: (a * b).amax(1)),

@@ -46,6 +46,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [out for out, _ in printed]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ranks", (2, RANKS))
 @pytest.mark.parametrize("check", CHECKS)
 def test_processes(check, ranks, said):

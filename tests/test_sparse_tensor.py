@@ -405,6 +405,7 @@ def test_functions_of_values():
 
 
 # ---- products ----
+@pytest.mark.sampled
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_products(fmt, dtype):

@@ -131,12 +131,14 @@ def check_expression(p: dict) -> None:
     same(scorch.evaluate("s = A[i,j]", A=a), d.sum())
 
 
+@pytest.mark.wide
 @quick
 @given(problems)
 def test_matrix(p):
     check_matrix(p)
 
 
+@pytest.mark.wide
 @settings(quick, max_examples=60)
 @given(problems)
 def test_from_the_right_and_transposed(p):
@@ -304,6 +306,7 @@ def threads():
     torch.set_num_threads(before)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["csr", "coo", "dcsr", "csc", "bsr(2,2)", "ell(900)"])
 @pytest.mark.parametrize("width", [1, 16, 33])
 def test_hub_rows(form, width, threads):

@@ -114,6 +114,7 @@ BINARY = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("f", BINARY)
 def test_sparse_with_sparse(f):
     agree(f, matrix(), matrix(seed=1))
@@ -131,6 +132,7 @@ def test_mixed_formats_and_broadcasting_of_sparse_tensors():
         same(f(scorch.sparse(cube(), "csf"), scorch.sparse(matrix(4, 5), "csr")), f(cube(), matrix(4, 5)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_with_dense_tensors_and_numbers(fmt):
     d, full = matrix(), matrix(seed=4, density=2) + 20
@@ -722,6 +724,7 @@ def test_numbers_of_one_entry():
         scorch.sparse(matrix()).item()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("left", "right"),
     [

@@ -37,6 +37,7 @@ def both(text: str, named: dict[str, torch.Tensor], run=scorch.evaluate) -> tupl
     return list(got), [x for x, s in zip(all_of_them, shown, strict=True) if s]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "form, dtype",
     [("csr", torch.float64), ("csr", torch.float32), ("csc", torch.float32), ("coo", torch.float64)],

@@ -72,6 +72,7 @@ def dense_of(x):
     return x.to_dense() if scorch.is_sparse(x) else x
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format", FORMATS)
 def test_like_operands_of_their_own(format):
     given = operands(format)

@@ -15,6 +15,7 @@ def operands(left: torch.dtype, right: torch.dtype) -> tuple[torch.Tensor, torch
     return (4 * dense).to(left), (3 * torch.randn(50, 23, generator=generator)).to(right)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("right", TYPES, ids=str)
 @pytest.mark.parametrize("left", (*TYPES, torch.bool), ids=str)
 def test_product(left, right):
@@ -47,6 +48,7 @@ def test_rounding(dtype):
     assert torch.equal(got, between.to(dtype))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rows", (1, 3, 4, 8, 16, 21, 40, 130))
 def test_pairs_of_bfloat16(rows):
     """Entries are taken two at a time, in rows of even, odd and short lengths, and sums are rounded once."""
@@ -93,6 +95,7 @@ def test_types_that_are_refused():
 ORDERS = ["", "order(k, j, i)", "order(j, i, k)", "order(j, k, i)", "order(i, k, j)"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16))
 @pytest.mark.parametrize("fmt", ["csr", "csc", "dcsr", "dcsc", "coo", "bsr(2,2)", "dense"])
 def test_sums_are_rounded_once(fmt, dtype):
