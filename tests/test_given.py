@@ -45,3 +45,12 @@ def test_a_sparse_gradient_may_be_given_to_a_dense_result():
     x = torch.ones(3, 2, requires_grad=True)
     (a @ x).backward(scorch.sparse(torch.tensor([[1, 0], [0, 2.0], [0, 0]]), "csr"))
     assert x.grad.tolist() == [[1, 0], [0, 2], [0, 0]] and a.grad.values().tolist() == [1, 2, 0]
+
+
+def test_batches_of_gradients_that_kernels_cannot_read_are_refused():
+    a, x = scorch.sparse(DENSE, "csr"), torch.rand(4, 3, requires_grad=True)
+    for f in (lambda x: a @ x, lambda x: scorch.evaluate("C[i,f] = A[i,j] * X[j,f]", A=a, X=x)):
+        wanted = torch.autograd.functional.jacobian(f, x)
+        with pytest.raises(NotImplementedError, match=r"jacrev"):
+            torch.autograd.functional.jacobian(f, x, vectorize=True)
+        torch.testing.assert_close(torch.func.jacrev(f)(x), wanted)
