@@ -135,11 +135,12 @@ clean:
 
 # ---- the virtual environment ----
 # An importable torch is borrowed from the Python at hand, never replaced.
+TORCH ?= torch==2.13.0
 .venv/.base:
 	$(PYTHON) -m venv .venv
 	if site=$$($(PYTHON) -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' 2>/dev/null); \
 	then echo "$$site" > $$(echo .venv/lib/python3*/site-packages)/borrowed.pth; \
-	else $(BIN)/pip install torch==2.13.0; fi
+	else $(BIN)/pip install $(TORCH); fi
 	$(BIN)/pip install 'setuptools>=77' wheel numpy
 	touch $@
 

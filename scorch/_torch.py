@@ -436,9 +436,8 @@ single_level = enable_single_level_autograd_function
 outside_graphs = _disable_current_modes  # a with statement: what is computed there has numbers
 
 
-def raw_apply(function: type[torch.autograd.Function]) -> Callable:
-    """``function.apply`` without the wrapper that would start functorch's own machinery."""
-    return super(torch.autograd.Function, function).apply
+# What nodes derive from that are recorded at one level: functorch starts no machinery of its own for them.
+AutogradNode = torch.autograd.function._SingleLevelFunction
 
 
 def in_functorch() -> bool:

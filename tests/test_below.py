@@ -82,6 +82,16 @@ def test_views_are_fresh_objects(name):
     same(first, op(square(), *args))
 
 
+@pytest.mark.parametrize("name", ["numpy_T", "mT", "matrix_H", "mH"])
+def test_attributes_that_torch_compile_reads_as_operators(name):
+    """They keep the gradient's structure, as the attributes do."""
+    a = scorch.sparse(square()).requires_grad_()
+    turned = getattr(torch.ops.aten, name)(a)
+    same(turned.detach(), square().T)
+    turned.sum().backward()
+    assert str(a.grad.format) == "csr" and a.grad.nnz == a.nnz
+
+
 def test_one_table():
     """Every name of the list is a function that the table answers."""
     for name in below._NAMES:

@@ -218,7 +218,7 @@ class _Scores:
 _CONSTANTS = 7  # arguments of the operators that are no tensors: heights, scale, added, dropout
 
 
-class _Attention(torch.autograd.Function):
+class _Attention(_torch.AutogradNode):
     """Single level. The log of the sums is not differentiable."""
 
     @staticmethod
@@ -251,15 +251,12 @@ class _Attention(torch.autograd.Function):
         return _Scores(q, k, v, mask, seed, *ctx.constants).tangent(*given), None
 
 
-_raw_attention = _torch.raw_apply(_Attention)
-
-
 def _forward(*args):
     if not _torch.is_differentiated([*args[:3], args[6]]):
         with _torch.only_below_autograd():
             return _FORWARD(*args)
     with _torch.single_level():
-        return tuple(_raw_attention(*args))
+        return tuple(_Attention.apply(*args))
 
 
 def _backward(*args):

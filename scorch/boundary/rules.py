@@ -168,7 +168,7 @@ def _jvp(
     return found
 
 
-class _Operator(torch.autograd.Function):
+class _Operator(_torch.AutogradNode):
     """Either operator, single level."""
 
     @staticmethod
@@ -235,9 +235,6 @@ class _Operator(torch.autograd.Function):
         return tuple(result)
 
 
-_raw_apply = _torch.raw_apply(_Operator)
-
-
 def _kernel(op: Callable, last: Callable, single: bool) -> Callable:
     def autograd(program, operands, sizes):
         below = last if _torch.in_final_graph() else op
@@ -245,7 +242,7 @@ def _kernel(op: Callable, last: Callable, single: bool) -> Callable:
             with _torch.only_below_autograd():
                 return below(program, operands, sizes)
         with _torch.single_level():
-            outs = _raw_apply(op, below, program, sizes, *operands)
+            outs = _Operator.apply(op, below, program, sizes, *operands)
         return outs[0] if single else list(outs)
 
     return autograd

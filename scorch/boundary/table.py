@@ -121,8 +121,10 @@ _put(lambda input: input.t(), "t")
 _put(lambda input: input.mT, "adjoint")
 _put(partwise(conversion.view), "view")
 _put(join.movedim, "movedim", "moveaxis")
-HANDLERS[torch.Tensor.H.__get__] = lambda a: a.T
-HANDLERS[torch.Tensor.mH.__get__] = lambda a: a.mT
+# Nothing is complex. torch.compile reads these attributes as operators from torch 2.14 on.
+_aten = torch.ops.aten
+HANDLERS |= dict.fromkeys((torch.Tensor.H.__get__, _aten.numpy_T, _aten.matrix_H), lambda a: a.T)
+HANDLERS |= dict.fromkeys((torch.Tensor.mH.__get__, _aten.mT, _aten.mH), lambda a: a.mT)
 for _handler in HANDLERS.values():  # products and orders of dimensions
     partwise(_handler)
 HANDLERS[torch.Tensor.to_dense] = SparseTensor.to_dense

@@ -347,6 +347,8 @@ for _names, _op in (
     ((softmax_in_graph,), _softmax_node),
     ((compute_in_graph,), _evaluate),
     ((getattr,), _attribute),
+    ((torch.ops.aten.numpy_T, torch.ops.aten.matrix_H), lambda x: _attribute(x, "T")),  # from torch 2.14 on
+    ((torch.ops.aten.mT, torch.ops.aten.mH), lambda x: _attribute(x, "mT")),
     ((torch.t, "t"), _transpose),
     ((torch.transpose, "transpose"), _transpose),
     ((torch.permute, "permute"), _permute),

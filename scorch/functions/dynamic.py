@@ -180,7 +180,7 @@ def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turne
     return dense(x, w, turned) if y is None else y
 
 
-class _Product(torch.autograd.Function):
+class _Product(_torch.AutogradNode):
     """``multiply``; its derivatives are such products again."""
 
     @staticmethod
@@ -213,9 +213,6 @@ def gradients(
     return to_x, to_w
 
 
-_node = _torch.raw_apply(_Product)
-
-
 def _counted(x: torch.Tensor, valid: torch.Tensor | None) -> torch.Tensor:
     """x, zero in rows that do not count."""
     return x if valid is None else x.masked_fill(~valid.unsqueeze(-1), 0)
@@ -228,7 +225,7 @@ def times(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: 
             return torch.ops.scorch.dynamic_product(x, w, valid, turned)
         return _dense(_counted(x, valid), w, turned)
     recorded = torch.is_grad_enabled() and _torch.any_requires_grad(x, w)
-    return (_node if recorded else multiply)(x, w, valid, turned)
+    return (_Product.apply if recorded else multiply)(x, w, valid, turned)
 
 
 # ---- what the user holds ----

@@ -128,7 +128,7 @@ def _sparse(x: torch.Tensor) -> bool:
     return isinstance(x, SparseTensor)
 
 
-class _Call(torch.autograd.Function):
+class _Call(_torch.AutogradNode):
     """``run(program, operands)``; results and gradients are dense tensors and SparseTensors."""
 
     @staticmethod
@@ -203,13 +203,10 @@ def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Te
         found[k] = out
 
 
-_raw_call = _torch.raw_apply(_Call)
-
-
 def run_eagerly(program: str, operands: list[torch.Tensor], run: Callable) -> list[torch.Tensor]:
     """``run(program, operands)``, recorded where an operand requires a gradient."""
     if torch.is_grad_enabled() and _torch.any_requires_grad(*operands):
-        return list(_raw_call(program, run, *operands))
+        return list(_Call.apply(program, run, *operands))
     return run(program, operands)
 
 
@@ -266,7 +263,7 @@ class Product:
         return found
 
 
-class _Product(torch.autograd.Function):
+class _Product(_torch.AutogradNode):
     """The node of eager products, a lean one."""
 
     @staticmethod
@@ -283,7 +280,7 @@ class _Product(torch.autograd.Function):
         return *ctx.product.gradients(a, x, grad, to_a, to_x), None
 
 
-class _Affine(torch.autograd.Function):
+class _Affine(_torch.AutogradNode):
     """A product plus a bias, for the values of a: the node of a layer that holds values."""
 
     @staticmethod
@@ -303,4 +300,4 @@ class _Affine(torch.autograd.Function):
         return of_values, of_x, grad.sum(0) if to_bias else None, None, None
 
 
-product_node, affine_node = _torch.raw_apply(_Product), _torch.raw_apply(_Affine)
+product_node, affine_node = _Product.apply, _Affine.apply

@@ -41,7 +41,7 @@ def carries(values: torch.Tensor) -> bool:
 
 
 # ---- from one to the other ----
-class _Values(torch.autograd.Function):
+class _Values(_torch.AutogradNode):
     """The values of a SparseTensor; the gradient has its structure."""
 
     @staticmethod
@@ -59,7 +59,7 @@ class _Values(torch.autograd.Function):
         return _of_structure(ctx.structure, grad.contiguous())
 
 
-class _Make(torch.autograd.Function):
+class _Make(_torch.AutogradNode):
     """The SparseTensor of values; the gradient to the values is that of the stored entries."""
 
     @staticmethod
@@ -87,9 +87,6 @@ def _values_at(structure: dict[str, Any], count: int, grad: torch.Tensor) -> tor
     return rooms.writing.values_at(like, grad)
 
 
-_raw_values, _raw_make = _torch.raw_apply(_Values), _torch.raw_apply(_Make)
-
-
 @_torch.entry
 def values_of(a: torch.Tensor) -> torch.Tensor:
     """The values of a SparseTensor on shared memory, differentiable where it is."""
@@ -108,7 +105,7 @@ def _values(a: torch.Tensor) -> torch.Tensor:
     if a._val.requires_grad or _torch.in_functorch():  # made where calls are traced or transformed
         return a._val
     if needs_grad(a):
-        return _raw_values(a)
+        return _Values.apply(a)
     return a._val if _torch.in_forward_mode() else a._val.detach()  # which drops tangents
 
 
@@ -119,7 +116,7 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
         return wrap(form, shape, arrays)
     if not torch.is_grad_enabled():
         return wrap(form, shape, (*structure, values.detach()))
-    return _raw_make(values, lambda detached: wrap(form, tuple(shape), (*structure, detached)))
+    return _Make.apply(values, lambda detached: wrap(form, tuple(shape), (*structure, detached)))
 
 
 # ---- eager calls ----
@@ -136,7 +133,7 @@ def renewed(a: SparseTensor, values: torch.Tensor) -> SparseTensor:
         return _C.like(a, values)
     if not torch.is_grad_enabled():
         return _C.like(a, values.detach())
-    return _raw_make(values, partial(_C.like, a.__dict__))
+    return _Make.apply(values, partial(_C.like, a.__dict__))
 
 
 def _of_structure(structure: dict[str, Any], values: torch.Tensor) -> SparseTensor:
