@@ -213,6 +213,19 @@ def test_optimizers_step_as_on_the_values(name, options):
     assert torch.equal(p.values(), q.detach()) and torch.equal(p.crd(1), a.crd(1))
 
 
+@pytest.mark.parametrize(("name", "options"), OPTIMIZERS[:-1])  # a maximum with a dense tensor is dense
+def test_optimizers_take_dense_gradients_at_stored_entries(name, options):
+    """As a hook of a user may give them."""
+    ps = [torch.nn.Parameter(scorch.sparse(matrix(), "csr")) for _ in range(2)]
+    sparse, dense = (getattr(torch.optim, name)([p], lr=0.1, **options) for p in ps)
+    for step in range(3):
+        g = torch.randn(matrix().shape, generator=torch.Generator().manual_seed(step))
+        ps[0].grad, ps[1].grad = g.sparse_mask(ps[0].detach()), g
+        sparse.step()
+        dense.step()
+    assert torch.equal(ps[0].values(), ps[1].values()) and not torch.equal(ps[0].to_dense(), matrix())
+
+
 def gradients(scale=1.0):
     a = scorch.sparse(matrix(), "csr")
     p, q = torch.nn.Parameter(a.clone()), torch.nn.Parameter(a.values().clone())

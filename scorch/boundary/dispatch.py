@@ -12,6 +12,7 @@ from collections.abc import Callable
 import torch
 
 from .. import _C, _torch
+from ..functions import writing
 from ..tensor.entries import same_structure
 from ..tensor.format import layout
 from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor, rank
@@ -125,7 +126,8 @@ def _values_of(x: object, like: SparseTensor) -> object:
     if isinstance(x, list | tuple):
         return type(x)(_values_of(y, like) for y in x)
     if not isinstance(x, SparseTensor):
-        return x
+        whole = isinstance(x, torch.Tensor) and x.dim() > 0 and x.shape == like.shape
+        return writing.stored(like, x, "") if whole else x  # a dense gradient
     if not same_structure(x, like):
         raise ValueError("expected SparseTensors of one structure, as parameter and gradient have")
     return x._val
