@@ -78,15 +78,23 @@ static int take(int64_t n, int64_t each, void *out, sc_err *e)
                     (long long)each);
 }
 
+/* Of entries, and one at least of each coordinate where units are those. */
+static double evaluations(const stepping *r)
+{
+    const sc_step *s = r->step;
+    if (!s->entries) return (double)r->total;
+    return (double)r->drive->tensor[s->entries - 1].view.nval + (double)r->units.n * s->block;
+}
+
 static int lanes(const stepping *r)
 {
     const sc_step *s = r->step;
     if (s->strategy == SC_SERIAL) return 1;
     const double each = sc_size_work(&s->work, r->drive->dim);
-    int n = sc_team_lanes((double)r->total * (each > SC_ENTRY_WORK ? each / SC_ENTRY_WORK : 1));
+    int n = sc_team_lanes(evaluations(r) * (each > SC_ENTRY_WORK ? each / SC_ENTRY_WORK : 1));
     if (s->strategy == SC_PRIVATE) {
         const double copies = RESTART + COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
-        if (copies > (double)r->total * each * (n - 1) / n) n = 1; /* more than other lanes take over */
+        if (copies > evaluations(r) * each * (n - 1) / n) n = 1; /* more than other lanes take over */
     }
     if (s->sums) n = r->drive->call.copies[s->sums - 1]; /* the lanes that have them in their caches */
     if (s->strategy != SC_SPLIT && r->units.n < n) n = (int)sc_max(r->units.n, 1);
@@ -95,7 +103,7 @@ static int lanes(const stepping *r)
 
 static int pieces(const stepping *r)
 {
-    const double work = (double)r->total * sc_size_work(&r->step->work, r->drive->dim) / r->nlane;
+    const double work = evaluations(r) * sc_size_work(&r->step->work, r->drive->dim) / r->nlane;
     return work < 2.0 * SC_PIECE_WORK ? 1 : (int)sc_min((int64_t)(work / SC_PIECE_WORK), MAXPIECES);
 }
 

@@ -344,6 +344,40 @@ static void test_pieces(void)
     pool_free(&b.m);
 }
 
+static int rows_counted(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    __atomic_fetch_add((int *)(uintptr_t)c->self, 1, __ATOMIC_RELAXED);
+    return rows_own(c, lane, begin, end);
+}
+
+/* Units that are coordinates: what they take is that of the entries they share. Two pieces of a lane's work are asked
+ * about in between, somewhat less is one call. */
+static void test_shared_entries(void)
+{
+    const double piece = 1 << 25;
+    bench b;
+    sc_err e;
+    sc_kernel *const entry[] = {rows_counted};
+    sc_plan p = {.nstep = 1, .nin = 1, .nout = 1, .nvar = 2, .step = (sc_step[4]){{0}}};
+    bench_init(&b, "csr");
+    const double each = 2 * piece * team_size / (double)(b.t[0].view.nval + b.dim[I]);
+    for (int more = 0; more < 2; more++) {
+        int calls = 0;
+        p.step[0] = (sc_step){.op = SC_STEP_KERNEL,
+                              .strategy = SC_OWN,
+                              .arg = -1,
+                              .var = I,
+                              .block = 1,
+                              .entries = 1,
+                              .work = {.bytes = (int64_t)(each * (more ? 1.1 : 0.9))}};
+        memset(b.y, 0xff, sizeof b.y);
+        CHECK(!go(&b, &p, entry, &calls, &e), "%s", e.msg);
+        CHECK(equal(b.y, b.row, b.dim[I]), "row sums, %d threads", team_size);
+        CHECK(calls == (more + 1) * team_size, "%d calls, %d threads", calls, team_size);
+    }
+    pool_free(&b.m);
+}
+
 static void test_rows(void)
 {
     bench b;
@@ -579,6 +613,7 @@ int main(void)
         if (team_size == 2) sc_team_install(&toy_team);
         test_rows();
         test_pieces();
+        test_shared_entries();
         test_snap();
         test_private();
         test_assembled();

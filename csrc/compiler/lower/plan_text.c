@@ -47,6 +47,7 @@ void plan_print(const Prog *p, sc_text *out)
             sc_text_add(out, " with %g", s->fill);
         if (s->sums) sc_text_add(out, " by the lanes of slot %d", s->sums - 1);
         size_print(p, "work", &s->work, out);
+        if (s->entries) sc_text_add(out, " an entry of %s", p->tensor[s->entries - 1]->name);
         size_print(p, "shared", &s->shared, out);
         size_print(p, "partial", &s->partial, out);
         bound_print(p, s, out);

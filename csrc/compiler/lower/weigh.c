@@ -8,7 +8,9 @@ enum { MADD = 1, OTHER = SC_ENTRY_WORK, TERM = 2 * OTHER, MERGED = 8 * OTHER };
 
 typedef struct {
     bool batch, merges;
-    bool other;    /* something else is computed than multiply-adds of vectors */
+    bool other;   /* something else is computed than multiply-adds of vectors */
+    bool several; /* more than one sparse operand is gone through */
+    const Tensor *in;
     uint32_t vars; /* that loops run over */
 } Weight;
 
@@ -26,6 +28,8 @@ static void look(const Nest *n, int vec, bool counts, Weight *w)
 {
     if (n->op == N_LOOP) {
         w->vars |= 1u << n->ix.var;
+        w->several |= n->nmerge || (n->in && w->in && w->in != n->in);
+        if (n->in) w->in = n->in;
         w->batch |= n->batch > 0;
         w->merges |= n->nmerge > 1;
         vec = n->kind == L_VEC && !n->in ? n->ix.var : -1;
@@ -41,11 +45,21 @@ static void look(const Nest *n, int vec, bool counts, Weight *w)
     for (int k = 0; k < n->n; k++) look(n->kid[k], vec, counts, w);
 }
 
+/* The operand whose entries units share that are coordinates: each has those with its coordinate. */
+static const Tensor *shared_entries(const Weight *w, const sc_step *s)
+{
+    if (!w->in || w->several || w->in->role != T_IN) return NULL;
+    for (int d = 0; d < w->in->ndim; d++)
+        if (w->in->dimvar[d] == s->var) return w->in;
+    return NULL;
+}
+
 void weigh_step(Low *l, sc_step *s, const Tensor *t)
 {
     Weight w = {0};
     uint32_t stored = 0;
     look(l->kernel, -1, !t, &w);
+    if (!t && (t = shared_entries(&w, s))) s->entries = (int16_t)(prog_id(l->p, t) + 1);
     if (t)
         for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
     else if (s->var >= 0)

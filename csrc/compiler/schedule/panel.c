@@ -19,7 +19,12 @@
 #define PANEL_ELEMENTS (256 * 1024)
 #define PANEL_VECTORS 8 /* of a row: as many sums are in registers */
 #define MOMENT 1e9      /* multiply-adds */
-enum { STRIP = 16 };
+enum {
+    STRIP = 16,
+    FEW = 8, /* so many columns are packed side by side: what is stored then is whole lines */
+    MANY =
+        32 /* from more, whose rows often lie a power of two apart, the first level of caches holds no line for long */
+};
 
 /* ---- what is packed ---- */
 static int uses(const Expr *e, int v, Expr **found)
@@ -157,9 +162,12 @@ static Nest *transposed(Sched *s)
     Tensor *t = panel_new(s, index_whole(i)), *y = s->through = work_new(s->p, "y", W_LANE);
     work_slot(y, strip);
     work_slot(y, tile);
-    Nest *pack = nest_loop(p, L_VEC, block(i, SC_MOD, STRIP), NULL,
-                           nest_eval(p, work_access(p, t), O_CONST, s->packed));
-    pack = nest_loop(p, L_FOR, block(i, SC_DIV, STRIP), NULL, nest_loop(p, L_FOR, tile, NULL, pack));
+    Nest *pack = nest_eval(p, work_access(p, t), O_CONST, s->packed);
+    if (s->tile >= FEW && s->tile <= MANY)
+        pack = nest_loop(p, L_FOR, block(i, SC_MOD, STRIP), NULL, nest_loop(p, L_VEC, tile, NULL, pack));
+    else
+        pack = nest_loop(p, L_FOR, tile, NULL, nest_loop(p, L_VEC, block(i, SC_MOD, STRIP), NULL, pack));
+    pack = nest_loop(p, L_FOR, block(i, SC_DIV, STRIP), NULL, pack);
     Nest *sum = product_sum(s, 1, O_CONST);
     if (!blocks) sum = nest_loop(p, L_FOR, strip, NULL, sum);
     Expr *result = expr_replace(p, s->rhs, s->sum, work_access(p, y));
