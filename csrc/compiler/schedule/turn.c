@@ -95,7 +95,8 @@ static Nest *sampled(const Turn *t, const Assign *sum)
     char why[WHY];
     Order o = {0};
     for (int v = 0; v < t->p->nvar; v++)
-        if (in(t->stored, v) || v == t->vec) o.loop[o.n++] = index_whole(v);
+        if (in(t->stored, v)) o.loop[o.n++] = index_whole(v);
+    o.loop[o.n++] = index_whole(t->vec);
     o = order_natural(t->p, &o);
     return schedule_build(t->p, sum, &o, why);
 }
