@@ -80,9 +80,8 @@ typedef struct {
     int16_t arg, level; /* KERNEL: units are the positions of this level of operand arg (always level 0: its
                            size when dense, its npos otherwise); weight: stored leaves below. arg = -1: units
                            are ceil(dim[var] / block) coordinates, all of one weight; one unit if var = -1 */
-    int16_t
-        entries; /* KERNEL, arg = -1: 1 + the operand whose entries the units share; then work is of one of them */
-    int16_t var, out; /* out: the result filled or allocated; -1 in FILL: the shared workspace */
+    int16_t entries;    /* KERNEL: 1 + the operand whose entries units of arg = -1 share; work is of one */
+    int16_t var, out;   /* out: the result filled or allocated; -1 in FILL: the shared workspace */
     int32_t block;
     double fill;
     sc_size work; /* KERNEL: a leaf, in multiply-adds of vectors (bytes of one evaluation); sizes the team */

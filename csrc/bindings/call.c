@@ -247,7 +247,8 @@ static void remember(call *c, const facts *f)
 static bool as_written(const call *c)
 {
     for (int k = 0; k < c->nin; k++)
-        if (c->core[k] && !sc_format_equal(&c->template->request.in[k].format, &c->in[k].format)) return false;
+        if (c->core[k] && !sc_format_equal(&c->template->request.in[k].format, &c->in[k].format))
+            return false;
     return true;
 }
 

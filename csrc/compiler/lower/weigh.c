@@ -59,7 +59,7 @@ void weigh_step(Low *l, sc_step *s, const Tensor *t)
     Weight w = {0};
     uint32_t stored = 0;
     look(l->kernel, -1, !t, &w);
-    if (!t && (t = shared_entries(&w, s))) s->entries = (int16_t)(prog_id(l->p, t) + 1);
+    if (!t && (t = shared_entries(&w, s))) s->entries = (int16_t)(t->arg + 1);
     if (t)
         for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
     else if (s->var >= 0)

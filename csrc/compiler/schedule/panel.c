@@ -19,12 +19,9 @@
 #define PANEL_ELEMENTS (256 * 1024)
 #define PANEL_VECTORS 8 /* of a row: as many sums are in registers */
 #define MOMENT 1e9      /* multiply-adds */
-enum {
-    STRIP = 16,
-    FEW = 8, /* so many columns are packed side by side: what is stored then is whole lines */
-    MANY =
-        32 /* from more, whose rows often lie a power of two apart, the first level of caches holds no line for long */
-};
+/* Panels of FEW to MANY columns are packed row by row, so that whole lines are stored. Of more rows, which often lie a
+ * power of two apart, the first level of caches would hold no line for long. */
+enum { STRIP = 16, FEW = 8, MANY = 32 };
 
 /* ---- what is packed ---- */
 static int uses(const Expr *e, int v, Expr **found)
