@@ -123,8 +123,8 @@ _put(partwise(conversion.view), "view")
 _put(join.movedim, "movedim", "moveaxis")
 # Nothing is complex. torch.compile reads these attributes as operators from torch 2.14 on.
 _aten = torch.ops.aten
-HANDLERS |= dict.fromkeys((torch.Tensor.H.__get__, _aten.numpy_T, _aten.matrix_H), lambda a: a.T)
-HANDLERS |= dict.fromkeys((torch.Tensor.mH.__get__, _aten.mT, _aten.mH), lambda a: a.mT)
+HANDLERS |= dict.fromkeys((torch.Tensor.H.__get__, _aten.numpy_T, _aten.matrix_H), lambda input: input.T)
+HANDLERS |= dict.fromkeys((torch.Tensor.mH.__get__, _aten.mT, _aten.mH), lambda input: input.mT)
 for _handler in HANDLERS.values():  # products and orders of dimensions
     partwise(_handler)
 HANDLERS[torch.Tensor.to_dense] = SparseTensor.to_dense
