@@ -12,7 +12,6 @@ from .. import _torch
 from ..tensor.entries import (
     Entries,
     build,
-    coordinates,
     distinct,
     entries,
     places,
@@ -20,10 +19,10 @@ from ..tensor.entries import (
     same_structure,
     unravel,
 )
-from ..tensor.index import lookup
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from .pointwise import broadcast, format_of, gather
+from .writing import looked_up
 
 
 def nonzero(input: SparseTensor, *, as_tuple: bool = False) -> torch.Tensor | tuple[torch.Tensor, ...]:
@@ -98,6 +97,4 @@ def sparse_mask(input: torch.Tensor, mask: torch.Tensor) -> SparseTensor:
             f"sparse_mask: expected a mask of shape {tuple(input.shape)}, got {tuple(mask.shape)}"
         )
     mask = mask.coalesce()
-    if isinstance(input, SparseTensor):
-        return mask._with_values(lookup(input, tuple(coordinates(mask)[0])))
-    return mask._with_values(gather(mask, input))
+    return mask._with_values((looked_up if isinstance(input, SparseTensor) else gather)(mask, input))

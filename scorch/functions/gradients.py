@@ -166,8 +166,7 @@ def _dense(grad: torch.Tensor) -> torch.Tensor:
 
 
 def _plain(grad: torch.Tensor) -> torch.Tensor:
-    """The same, which repeats no element."""
-    grad = _dense(grad)
+    """A dense gradient that repeats no element."""
     return grad.contiguous() if 0 in grad.stride() else grad
 
 
@@ -185,7 +184,8 @@ def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Te
         elif origin == "result":
             inputs.append(results[index])
         elif origin == "gradient":
-            inputs.append((_to_sparse if ctx.sparse[index] else _plain)(grads[index]))
+            grad = grads[index]
+            inputs.append(_to_sparse(grad) if ctx.sparse[index] else _plain(_dense(grad)))
         else:
             x = operands[index]
             arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
@@ -248,9 +248,9 @@ class Product:
     ) -> list[torch.Tensor | None]:
         """The gradients to the operands, from that to the result."""
         found: list[torch.Tensor | None] = [None, None]
-        recorded = torch.is_grad_enabled()
+        recorded, grad = torch.is_grad_enabled(), _dense(grad)
         if to_x and not recorded:
-            found[1], to_x = self.multiply(a, _dense(grad), 3 - self.kind), False
+            found[1], to_x = self.multiply(a, grad, 3 - self.kind), False
         if not to_a and not to_x:
             return found
         given, run = (a, x, _plain(grad)), self.run

@@ -64,15 +64,18 @@ def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
     return values if there is None else values.masked_fill(~there, 0)
 
 
-def values_at(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
-    """The values of x, dense or sparse, at A's stored places, in storage order; 0 where x has none."""
-    if not isinstance(x, SparseTensor):
-        return gather(a, x)
-    if same_structure(a, x):
-        return x.values()
+def looked_up(a: SparseTensor, x: SparseTensor) -> torch.Tensor:
+    """The values of x at A's stored places, in storage order; 0 where x has none, and in padding."""
     indices, there = coordinates(a)
     values = lookup(x, tuple(indices))
     return values if there is None else values.masked_fill(~there, 0)
+
+
+def values_at(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
+    """The same of an x that is dense or sparse; its own values where both have one structure."""
+    if not isinstance(x, SparseTensor):
+        return gather(a, x)
+    return x.values() if same_structure(a, x) else looked_up(a, x)
 
 
 def stored(a: SparseTensor, x: object, name: str) -> object:
@@ -90,7 +93,7 @@ def _met(a: SparseTensor, x: SparseTensor, name: str) -> torch.Tensor:
     Raises: ValueError: x has an entry where A has none, and a product does not drop it.
     """
     if a.shape == x.shape and (name in _MEETS or not _torch.in_graph()):
-        values = values_at(a, x)
+        values = looked_up(a, x)
         if name in _MEETS or int((values != 0).sum()) == x.count_nonzero():
             return values
     raise ValueError(

@@ -17,7 +17,7 @@ import torch
 from .. import _C, _torch
 from .format import has_slots, layout, pads, repeats, spelled
 from .sparsetensor import SparseTensor, core_of
-from .values import assemble
+from .values import assemble, same_arrays
 
 
 class Entries(NamedTuple):
@@ -169,9 +169,7 @@ def flat_format(ndim: int) -> str:
 
 def share_arrays(a: SparseTensor, b: SparseTensor) -> bool:
     """Whether two tensors were made with the same structure."""
-    one, other = a.__dict__, b.__dict__
-    same = one["_fmt"] == other["_fmt"] and one["_shape"] == other["_shape"]
-    return same and all(one[n] is other[n] for n in one["_names"][:-1])
+    return same_arrays(a.__dict__, b.__dict__)
 
 
 def same_structure(a: SparseTensor, b: SparseTensor) -> bool:

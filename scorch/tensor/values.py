@@ -6,7 +6,6 @@ by two nodes; where calls are traced or transformed, the values are themselves w
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -74,15 +73,17 @@ class _Make(_torch.AutogradNode):
         return None if grad is None else _values_at(ctx.structure, ctx.count, grad), None
 
 
+def same_arrays(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two structures, or what SparseTensors have in their dictionaries, are the same arrays."""
+    same = one["_fmt"] == other["_fmt"] and one["_shape"] == other["_shape"]
+    return same and all(one[n] is other[n] for n in one["_names"][:-1])
+
+
 def _values_at(structure: dict[str, Any], count: int, grad: torch.Tensor) -> torch.Tensor:
     """The values of a gradient at the entries of a structure; users may give any tensor of its shape."""
-    if isinstance(grad, SparseTensor):
-        facts, names = grad.__dict__, structure["_names"][:-1]
-        same = facts["_fmt"] == structure["_fmt"]
-        if same and all(map(operator.is_, map(facts.get, names), map(structure.get, names))):
-            return values_of(grad)
-        if _torch.in_graph():  # whose arrays are not known; torch.compile sees to it that gradients fit
-            return values_of(grad)
+    # Arrays of a graph are not known; torch.compile sees to it that gradients fit.
+    if isinstance(grad, SparseTensor) and (_torch.in_graph() or same_arrays(structure, grad.__dict__)):
+        return values_of(grad)
     like = _of_structure(structure, torch.empty(count, dtype=grad.dtype, device="cpu"))
     return rooms.writing.values_at(like, grad)
 
