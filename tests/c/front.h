@@ -48,12 +48,12 @@ static inline int read_again(Front *to, const Front *from, const char *program, 
     to->p.skip = from->p.skip;
     for (int k = 0; k < from->p.nin; k++) {
         const Tensor *t = from->p.tensor[k];
-        sc_spec s = {.format = t->format, .dtype = t->dtype, .itype = t->itype, .unit = t->unit};
-        memcpy(s.name, t->name, sizeof s.name);
+        sc_spec s = {0};
+        tensor_spec(t, &s);
         prog_declare(&to->p, &s, t->extent);
     }
     parse_program(&to->p, program);
-    if (nest) to->p.draft.nest = nest_parse(&to->p, nest, 0, NULL);
+    if (nest) nest_twins(&to->p, to->p.draft.nest = nest_parse(&to->p, nest, 0, NULL));
     return SC_OK;
 }
 #endif

@@ -88,6 +88,9 @@ static const char *const good[][2] = {
     {"in x: f64 coo (5)\nskip\ntmp t[i] = x[i] * x[i]; y[i] = x[i] + t[i]\nnest { par i in x { t[i] = x[i] } "
      "}",
      "tmp t[i] = x[i] * x[i]\ny[i] = x[i] + t[i]\n"},
+    {"in A: f32 csr (6, 5)\nin B: f32 csr (6, 5) like A\nC[i,j] = A[i,j] + B[k,j]\ns[i] = A[i,j] * B[i,j]\n"
+     "nest { par i in A { for j in A { C[i,j] = A[i,j] }\nfor j in A { s[i] += A[i,j] * B[i,j] } } }",
+     "C[i,j] = A[i,j] + B[k,j]\ns[i] = A[i,j] * B[i,j]\n"},
     {"in x: f32 dense (5)\nnest { }\nm max= x[i]; y[i] = exp(x[i]-m)\n n[i] min= max(x[i],.25)",
      "m max= x[i]\ny[i] = exp(x[i] - m)\nn[i] min= max(x[i], 0.25)\n"},
     {"in x: f32 dense (5)\ny[i] = x[i]\n  + 2 >= 1 == 0\n", "y[i] = x[i] + 2 >= 1 == 0\n"},
