@@ -153,15 +153,20 @@ void *sc_arena_copy(sc_arena *a, const void *p, size_t size)
     return q;
 }
 
+/* Few texts are longer than the room that they are tried in: formatting is what takes the time. */
 char *sc_arena_printf(sc_arena *a, const char *fmt, ...)
 {
+    char tried[128];
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(tried, sizeof tried, fmt, ap);
     va_end(ap);
     char *s = sc_arena_get(a, (size_t)n + 1);
-    if (s) vsnprintf(s, (size_t)n + 1, fmt, again);
+    if (s && n < (int)sizeof tried)
+        memcpy(s, tried, (size_t)n + 1);
+    else if (s)
+        vsnprintf(s, (size_t)n + 1, fmt, again);
     va_end(again);
     return s;
 }
@@ -200,14 +205,16 @@ void sc_text_addn(sc_text *t, const char *s, size_t n)
 void sc_text_add(sc_text *t, const char *fmt, ...)
 {
     va_list ap, again;
+    if (!reserve(t, 0)) return;
+    const size_t room = t->cap - t->n;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    const int n = vsnprintf(t->s + t->n, room, fmt, ap);
     va_end(ap);
-    if (n >= 0 && reserve(t, (size_t)n)) {
-        vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
-        t->n += (size_t)n;
-    }
+    const bool fits = n >= 0 && (size_t)n < room;
+    t->s[t->n + (fits ? (size_t)n : 0)] = 0;
+    if (!fits && n >= 0 && reserve(t, (size_t)n)) vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
+    if (n >= 0 && !t->failed) t->n += (size_t)n;
     va_end(again);
 }
 
