@@ -62,6 +62,17 @@ bool wish_orders(const Wish *, const Order *);
 /* Order and parallel loop of a nest; where it was built in an order, that one. */
 void wish_print(const Prog *, const Order *, const Nest *, sc_text *);
 
+/* ---- forms.c ---- */
+typedef struct { /* a right side, and what was split off its sums */
+    Expr *rhs;
+    const Expr *inner[2];
+    uint32_t taken[2]; /* the indices of those sums */
+} Version;
+/* Up to MAXFORM ways to write it, the first as it is; returns how many. */
+int forms_find(Prog *, Expr *rhs, Version *);
+/* No order of loops makes a nest of it while these operands, as bits, are converted. */
+bool form_is_hopeless(const Version *, uint32_t converted);
+
 /* ---- order.c ---- */
 /* Every level that cannot be entered by coordinate comes after those above it. */
 bool order_follows(const Tensor *, const Order *);

@@ -42,12 +42,6 @@ typedef struct {
     int rank;   /* the smallest is the best */
 } Candidate;
 
-typedef struct { /* the right side, and what was split off its sums */
-    Expr *rhs;
-    const Expr *inner[2];
-    uint32_t taken[2]; /* the indices of those sums */
-} Version;
-
 typedef struct { /* an assignment in two: t = the inner sum; and the rest, reading t */
     Tensor *t;
     Search *first, *rest;
@@ -139,8 +133,9 @@ static Nest *construct(Search *s, const Candidate *c, sc_text *why)
     s->p->draft.wish = s->wish;
     if (c->special) return schedule_narrow(s->p, &s->a, special[k].nest(s->p, &s->a, &s->wants[k], why));
     const Assign a = {s->a.lhs, s->a.reduce, s->form[c->form].rhs};
-    Nest *n = schedule_build(s->p, &a, &c->order, reason);
-    if (!n && !*s->why_not) memcpy(s->why_not, reason, WHY);
+    const bool first = !*s->why_not; /* others are not asked why */
+    Nest *n = schedule_build(s->p, &a, &c->order, first ? reason : s->why_not);
+    if (!n && first) memcpy(s->why_not, reason, WHY);
     return schedule_narrow(s->p, &s->a, n);
 }
 
@@ -294,64 +289,6 @@ static void climb(Search *s, const Order *all)
     }
 }
 
-/* ---- sums inside of sums ---- */
-/* The O_REDUCE nodes of e, outermost first. */
-static int reduces(Expr *e, Expr **out, int n)
-{
-    if (e->op == O_REDUCE && n < MAXFORM) out[n++] = e;
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) n = reduces(e->kid[k], out, n);
-    return n;
-}
-
-static int sparse_operands(const Expr *e)
-{
-    if (e->op == O_ACCESS) return tensor_is_sparse(e->tensor);
-    return (e->kid[0] ? sparse_operands(e->kid[0]) : 0) + (e->kid[1] ? sparse_operands(e->kid[1]) : 0);
-}
-
-/* A sparse product that others, as sparse, are multiplied with afterwards. One that is gathered at their entries alone
- * takes a merge at each of its own. */
-static bool filters(const Expr *sum, const Expr *all)
-{
-    const int inside = sparse_operands(sum);
-    return inside > 1 && inside < sparse_operands(all);
-}
-
-/* Every way to split one sum of a form in two, and to multiply behind it. */
-static void add_forms(Search *s, int from, int depth)
-{
-    Expr *r[MAXFORM], *parts[MAXFORM];
-    const Version base = s->form[from];
-    const int n = reduces(base.rhs, r, 0);
-    for (int k = 0; k < n; k++)
-        for (uint32_t inner = r[k]->vars; inner; inner = (inner - 1) & r[k]->vars) {
-            Expr *split = r[k]->reduce == O_ADD ? expr_contract(s->p, r[k], inner) : r[k];
-            if (split == r[k] || s->nform == MAXFORM) continue;
-            const int m = reduces(split, parts, 0);
-            Expr *sum = m > 1 ? parts[1] : inner == r[k]->vars ? parts[0] : NULL;
-            if (inner == r[k]->vars && !filters(sum, split)) continue;
-            Version f = {.rhs = expr_replace(s->p, base.rhs, r[k], split),
-                         .inner = {base.inner[0], base.inner[1]},
-                         .taken = {base.taken[0], base.taken[1]}};
-            f.inner[depth] = sum;
-            f.taken[depth] = inner;
-            bool seen = false;
-            for (int q = 0; q < s->nform; q++) seen |= expr_equal(s->form[q].rhs, f.rhs);
-            if (!seen) s->form[s->nform++] = f;
-        }
-}
-
-static void find_forms(Search *s)
-{
-    s->form[0] = (Version){.rhs = s->a.rhs};
-    s->nform = 1;
-    if (s->p->skip) return;
-    add_forms(s, 0, 0);
-    const int once = s->nform;
-    for (int k = 1; k < once; k++) add_forms(s, k, 1);
-}
-
 /* ---- conversions and special nests ---- */
 static bool keeps(const Search *s) { return s->p->keeps || s->wish->converts; }
 
@@ -448,13 +385,17 @@ static uint32_t next_subset(uint32_t set, uint32_t can)
     return next > set ? next : can;
 }
 
+/* Whoever asks for a form is told why it is not built. */
+static bool is_hopeless(const Search *s, const Version *f)
+{ return !s->wish->ninner && form_is_hopeless(f, s->converted); }
+
 static void consider_all(Search *s)
 {
     const uint32_t can = convertible(s);
     for (uint32_t set = 0;; set = next_subset(set, can)) {
         s->converted = set;
         for (s->now = 0; s->now < s->nform; s->now++) {
-            if (!wishes_form(s, s->now)) continue;
+            if (!wishes_form(s, s->now) || is_hopeless(s, &s->form[s->now])) continue;
             Order all = all_loops(s), o = all;
             o.n = 0;
             if (all.n <= MAXPERMUTED)
@@ -561,7 +502,7 @@ static Search *find(Prog *p, const Assign *a, const Wish *wish)
 {
     Search *s = NEW(p, Search);
     *s = (Search){.p = p, .a = *a, .wish = wish};
-    find_forms(s);
+    s->nform = forms_find(p, a->rhs, s->form);
     if (wish->first) return s;
     for (int k = 0; wishes_form(s, 0) && k < SC_LEN(special); k++) consider_special(s, k);
     if (s->nbest && !s->best[0].tiles && !s->best[0].converted) s->par = s->best[0].par;
