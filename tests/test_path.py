@@ -663,6 +663,21 @@ def test_planning_takes_little_time():
     assert 0 < min(took) < 0.01
 
 
+def test_steps_that_say_the_same_share_a_kernel():
+    """Six steps of this chain are A times something dense: one program, also under other names."""
+    A, X = graph(520, 8), torch.rand(520, 9)
+    before = scorch.stats()
+    R = scorch.evaluate("R[a,z] = A[a,b]*A[b,c]*A[c,d]*A[d,e]*A[e,f]*A[f,g]*X[g,z]", A=A, X=X)
+    once = scorch.stats()
+    assert once["programs"] - before["programs"] == 1
+    assert torch.allclose(R, A @ (A @ (A @ (A @ (A @ (A @ X))))))
+    shown = scorch.explain("ab,bc,cd,dz->az", A, A, A, X)
+    assert "-- step 3: out[a,z] += A" in shown, "explain has the names of the expression"
+    last = scorch.stats()["programs"]
+    assert torch.equal(scorch.einsum("pq,qr,rs,st->pt", A, A, A, X), A @ (A @ (A @ X)))
+    assert scorch.stats()["programs"] == last, "nothing new is compiled"
+
+
 def test_results_over_one_operand_each_in_its_own_layout():
     """The plan that tests/golden/path/layouts.sc shows, with numbers."""
     M, _ = scorch.conv_map(torch.cartesian_prod(*[torch.arange(14)] * 4)[:2700], 3)

@@ -110,6 +110,15 @@ int sc_whole_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_all
 int sc_whole_text(const sc_request *, const sc_program *, const char *stage, sc_text *, sc_err *);
 int sc_check_stage(const char *stage, sc_err *);
 
+/* ---- steps_make.c ---- */
+/* A step gives the value, unlike an operand of the program or another layout of one. */
+bool sc_step_made(const sc_program *, int value);
+bool sc_step_reads_sparse(const sc_stage *, const sc_program *); /* a temporary */
+/* The request of a step in the names of all that say the same, to be freed as its text is; a schedule says names, so
+ * with one it is as it was. Null: no memory. */
+sc_request *sc_step_common(const sc_request *, sc_text *, sc_err *);
+int sc_step_find(const sc_request *, sc_program **, sc_err *); /* its program */
+
 /* ---- table.c: the programs that are kept ---- */
 /* The program of a key, retained; null: the caller makes it, and tells by sc_table_made what came of it. */
 int sc_table_find(const char *key, size_t n, sc_program **, uint64_t *handle, sc_err *);

@@ -17,165 +17,6 @@
 
 static const char *const way_name[] = {"bundle", "jit", "executor"};
 
-/* ---- making ---- */
-static void add_said(sc_text *said, const sc_request *rq)
-{
-    sc_text_addn(said, rq->text, strlen(rq->text) + 1);
-    if (rq->schedule) sc_text_addn(said, rq->schedule, strlen(rq->schedule) + 1);
-}
-
-/* The request says what was said for it, which has this length. */
-static size_t take_said(sc_request *rq, const char *said)
-{
-    size_t n = strlen(said) + 1;
-    rq->text = said;
-    if (!rq->schedule) return n;
-    rq->schedule = said + n;
-    return n + strlen(said + n) + 1;
-}
-
-static sc_steps *copied(const Path *path, const sc_request *rq)
-{
-    sc_steps *s = sc_zalloc(sizeof *s + (size_t)path->n * sizeof *s->step);
-    sc_text said = {0}, plan = {0}, tree = {0};
-    size_t at = 0;
-    if (!s) return NULL;
-    for (int k = 0; k < path->n; k++) add_said(&said, &path->step[k]->request);
-    sc_text_addn(&said, rq->text, strlen(rq->text) + 1);
-    path_print(path, &plan);
-    sc_text_add(&tree, "%s", path->tree);
-    s->said = said.s, s->text = plan.s, s->tree = tree.s;
-    s->n = path->n, s->nvalue = path->nvalue;
-    if (said.failed || plan.failed || tree.failed) return s->n = 0, sc_steps_free(s), NULL;
-    for (int k = 0; k < s->n; k++) {
-        s->step[k].plan = *path->step[k];
-        at += take_said(&s->step[k].plan.request, s->said + at);
-    }
-    s->whole = *rq;
-    s->whole.text = s->said + at;
-    s->whole.schedule = "path()";
-    s->whole.settled = UINT32_MAX;
-    return s;
-}
-
-/* A step gives it, unlike an operand of the program or another layout of one. */
-static bool is_made(const sc_program *p, int value) { return value >= p->nin && value < p->steps->nvalue; }
-
-static bool has_sparse_temporary(const sc_stage *x, const sc_program *p)
-{
-    for (int k = 0; k < x->plan.request.nin; k++)
-        if (is_made(p, x->plan.from[k]) && !sc_format_is_dense(&x->plan.request.in[k].format)) return true;
-    return false;
-}
-
-/* The result of the step has the structure of operand q, which stays as it is for that. */
-static bool is_shared(const sc_stage *x, int q)
-{
-    for (int r = 0; r < x->plan.n; r++)
-        if (x->plan.like[r] == q) return true;
-    return false;
-}
-
-/* Operand q of a step in another layout: it is told to the caller, who keeps it. False where there is no room. */
-static bool add_extra(sc_steps *s, sc_stage *x, int q, const sc_format *as)
-{
-    int j = 0;
-    while (j < s->nextra &&
-           !(s->extra[j].operand == x->plan.from[q] && sc_format_equal(&s->extra[j].format, as)))
-        j++;
-    if (j == SC_MAXEXTRA) return false;
-    s->extra[j].operand = x->plan.from[q];
-    s->extra[j].format = *as;
-    if (j == s->nextra) s->nextra++;
-    x->plan.from[q] = (uint8_t)(s->nvalue + j);
-    x->plan.request.in[q].format = *as;
-    sc_request_apart(&x->plan.request, q);
-    return true;
-}
-
-/* What a step asks of the operands of the program becomes extra ones; returns whether it asked for any. */
-static bool take_asked(sc_program *p, sc_stage *x)
-{
-    bool any = false;
-    for (int q = 0; q < x->plan.request.nin; q++) {
-        const sc_format *as = sc_program_convert(x->program, q);
-        if (!as || x->plan.from[q] >= p->nin || sc_format_is_dense(&x->plan.request.in[q].format)) continue;
-        if (is_shared(x, q) || !add_extra(p->steps, x, q, as)) x->plan.request.settled |= 1u << q;
-        any = true;
-    }
-    return any;
-}
-
-/* The program of a step, where it is known before there are data. */
-static int prepare_step(sc_program *p, sc_stage *x, sc_err *err)
-{
-    const bool later = has_sparse_temporary(x, p);
-    if (x->plan.dense.is) return SC_OK;
-    if (sc_program_find(&x->plan.request, sc_whole_make, &x->program, NULL, err)) return err->code;
-    const bool asks = take_asked(p, x);
-    if (!asks && !later && !x->program->asks) return SC_OK;
-    sc_program_release(x->program);
-    x->program = NULL;
-    return SC_OK;
-}
-
-/* What the program gives is what its last steps give. */
-static void describe(sc_program *p)
-{
-    for (int k = 0; k < p->steps->n; k++)
-        for (int r = 0; r < p->steps->step[k].plan.n; r++) {
-            const Step *x = &p->steps->step[k].plan;
-            if (x->result[r] < 0) continue;
-            sc_delivered *d = &p->result[x->result[r]];
-            d->spec = x->made[r];
-            d->converts = false;
-        }
-}
-
-const sc_format *sc_program_extra(const sc_program *p, int j, int *k)
-{
-    if (!p->steps || j >= p->steps->nextra) return NULL;
-    *k = p->steps->extra[j].operand;
-    return &p->steps->extra[j].format;
-}
-
-static void find_way(sc_program *p)
-{
-    for (int k = 0; k < p->steps->n; k++)
-        if (p->steps->step[k].program) p->way = p->steps->step[k].program->way;
-}
-
-/* *out is null where the request is best taken as it is. */
-static int make_steps(const sc_request *rq, sc_program **out, sc_err *err)
-{
-    const Path *path = NULL;
-    Prog *g = sc_zalloc(sizeof *g);
-    if (!g) return sc_error(err, SC_ENOMEM, "out of memory");
-    sc_process_machine(g);
-    const int64_t start = sc_now();
-    int rc = sc_compile_path(g, rq, NULL, sc_this_process.target.vector_bytes, &path, err);
-    atomic_fetch_add(&sc_this_process.path_ns, sc_now() - start);
-    sc_program *p = path ? sc_program_describe(g, rq->text, err) : NULL;
-    if (path && !p) rc = err->code;
-    if (p && !(p->steps = copied(path, rq))) rc = sc_error(err, SC_ENOMEM, "out of memory");
-    sc_prog_free(g);
-    if (p && !rc) describe(p);
-    for (int k = 0; p && !rc && k < p->steps->n; k++) rc = prepare_step(p, &p->steps->step[k], err);
-    if (p && !rc) find_way(p);
-    if (!rc) return *out = p, SC_OK;
-    sc_program_release(p);
-    return rc;
-}
-
-static int make(const sc_request *rq, sc_program **out, sc_err *err)
-{
-    const int rc = rq->whole ? SC_OK : make_steps(rq, out, err);
-    return rc || *out ? rc : sc_whole_make(rq, out, err);
-}
-
-int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_err *err)
-{ return sc_program_find(rq, make, out, handle, err); }
-
 /* ---- memory ---- */
 typedef struct {
     int n;
@@ -216,7 +57,7 @@ static void note_facts(const run *r, const sc_stage *x, const sc_tensor *in, sc_
     for (int k = 0; k < rq->nin; k++) {
         const int value = x->plan.from[k];
         if (sc_format_is_dense(&in[k].format)) continue;
-        if (!is_made(r->p, value)) rq->settled |= 1u << k;
+        if (!sc_step_made(r->p, value)) rq->settled |= 1u << k;
         if (value >= r->p->nin) sc_request_operand(rq, k, &in[k]);
     }
 }
@@ -248,7 +89,7 @@ static int settle(run *r, sc_request *rq, sc_tensor *in, sc_program **out, bool 
     for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {
         sc_program_release(*out);
         *out = NULL;
-        if (!sc_program_find(rq, sc_whole_make, out, NULL, err)) convert_all(r, rq, *out, in, &again, err);
+        if (!sc_step_find(rq, out, err)) convert_all(r, rq, *out, in, &again, err);
         *plain &= !again;
     }
     return err->code;
@@ -294,7 +135,7 @@ static int program_of(run *r, sc_stage *x, sc_tensor *in, sc_program **out, sc_e
     const sc_resolved *known = atomic_load(&x->resolved);
     if (known && known->perms == perms_of(x, in)) return *out = sc_program_retain(known->program), SC_OK;
     if (look_up(r, x, in, out, &plain, err)) return err->code;
-    if (plain && !known && !has_sparse_temporary(x, r->p)) keep(x, in, *out);
+    if (plain && !known && !sc_step_reads_sparse(x, r->p)) keep(x, in, *out);
     return SC_OK;
 }
 
@@ -328,7 +169,7 @@ static bool has_gaps(const run *r, const sc_stage *x, const sc_tensor *in)
     for (int k = 0; k < x->plan.request.nin; k++) {
         const bool dense = sc_format_is_dense(&in[k].format);
         const int value = x->plan.from[k];
-        if (!in[k].view.nval || (dense ? is_made(r->p, value) && r->gaps >> value & 1 : sparse >= 0))
+        if (!in[k].view.nval || (dense ? sc_step_made(r->p, value) && r->gaps >> value & 1 : sparse >= 0))
             return true;
         if (!dense) sparse = k;
     }
@@ -421,7 +262,7 @@ static bool is_lent(const run *r, const sc_stage *x, const sc_tensor *in, const 
     for (int k = 0; array && x && k < x->plan.request.nin; k++)
         for (int l = 0; l < in[k].format.nlevel; l++) {
             const sc_level *at = &in[k].view.level[l];
-            if (is_made(r->p, x->plan.from[k]) && (at->pos == array || at->crd == array)) return true;
+            if (sc_step_made(r->p, x->plan.from[k]) && (at->pos == array || at->crd == array)) return true;
         }
     return false;
 }
@@ -550,6 +391,24 @@ static void print_entries(const sc_steps *s, sc_text *out)
                         (long long)s->step[k].entries, s->step[k].plan.entries);
 }
 
+/* In the names of the program that it is a step of, unless its schedule was measured: that has the names of all. */
+static int step_text(const sc_request *rq, const char *stage, sc_text *out, sc_err *err)
+{
+    sc_text text = {0};
+    sc_tuned t;
+    sc_program *q = NULL;
+    sc_request *common = sc_step_common(rq, &text, err);
+    if (common && !sc_step_find(rq, &q, err)) {
+        const bool tuned = sc_tuned_made(common, q, &t);
+        if (tuned) sc_tuned_free(&t);
+        sc_whole_text(tuned ? common : rq, q, stage, out, err);
+    }
+    sc_program_release(q);
+    sc_text_free(&text);
+    free(common);
+    return err->code;
+}
+
 static int text_of(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
 {
     const sc_steps *s = p->steps;
@@ -560,14 +419,10 @@ static int text_of(const sc_request *rq, const sc_program *p, const char *stage,
     if (!strcmp(stage, "path") || !strcmp(stage, "explain")) sc_text_add(out, "%s", s->text);
     if (!strcmp(stage, "explain")) print_entries(s, out);
     for (int k = 0; k < s->n && strcmp(stage, "path"); k++) {
-        const sc_request *one = &s->step[k].plan.request;
-        sc_program *q = NULL;
-        if (s->step[k].plan.dense.is) continue;
-        sc_text_add(out, "\n-- step %d: %s\n", k + 1, one->text);
-        int rc = sc_program_find(one, sc_whole_make, &q, NULL, err);
-        if (!rc) rc = sc_whole_text(one, q, stage, out, err);
-        sc_program_release(q);
-        if (rc) return rc;
+        const Step *one = &s->step[k].plan;
+        if (one->dense.is) continue;
+        sc_text_add(out, "\n-- step %d: %s\n", k + 1, one->request.text);
+        if (step_text(&one->request, stage, out, err)) return err->code;
     }
     return SC_OK;
 }

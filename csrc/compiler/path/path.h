@@ -53,4 +53,6 @@ bool path_asks_steps(const char *asked);
  * order, "path(..)", or of steps; or null. */
 const Path *path_find(Prog *, const char *asked, const Costs *);
 void path_print(const Path *, sc_text *);
+/* Gives the request the names that all have which say the same; its text lies in the empty *text from then on. */
+void path_common(sc_request *, sc_text *text);
 #endif

@@ -284,15 +284,17 @@ static bool same_request(const sc_request *a, const sc_request *b)
            !memcmp(a->ask_like, b->ask_like, sizeof a->ask_like);
 }
 
-/* What the scheduler says, which is asked once for each request. */
+/* What the scheduler says, which is asked once for all requests that say the same. */
 static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
 {
-    for (int k = 0; k < pl->nsaid; k++)
-        if (same_request(&pl->said[k]->request, rq)) return pl->said[k];
     Said *s = NEW(pl->p, Said);
+    sc_text text = prog_text(pl->p);
     s->request = *rq;
+    if (!rq->schedule) path_common(&s->request, &text);
+    for (int k = 0; k < pl->nsaid; k++)
+        if (same_request(&pl->said[k]->request, &s->request)) return pl->said[k];
     sc_err why = {0};
-    s->cost = pl->costs->of(pl->costs->ctx, rq, s->made, &why);
+    s->cost = pl->costs->of(pl->costs->ctx, &s->request, s->made, &why);
     s->why = s->cost < 0 ? sc_arena_printf(&pl->p->arena, "%s", why.msg) : NULL;
     if (pl->nsaid < MAXSAID) pl->said[pl->nsaid++] = s;
     return s;
@@ -420,6 +422,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         if (like >= 0) a[k].lhs->tensor->twin = 1 + root_of(pl, s->from[like]);
         pl->holes[path->nvalue + k] = reads(pl, s, has_holes) || !expr_sure(a[k].rhs);
         s->made[k] = said->made[k].spec;
+        memcpy(s->made[k].name, a[k].lhs->tensor->name, sizeof s->made[k].name);
         s->request.ask[k] = said->made[k].spec.format; /* whatever its operands are converted to */
         s->like[k] = (int8_t)said->made[k].like;
     }
