@@ -41,8 +41,14 @@ void sc_arena_free(sc_arena *);
  *
  * SC_PLAIN_MEMORY, defined by builds with sanitizers: the pieces of an arena and the blocks that work.c would keep are
  * allocations of their own, of their exact size, freed when they are given back, and new memory is poisoned. So
- * overruns, uses after the end and values that nobody set are seen. */
+ * overruns, uses after the end and values that nobody set are seen. And what others get around, a candidate that turns
+ * out to be ill, is an error there. */
 #define SC_POISON 0xA5
+#if defined(SC_PLAIN_MEMORY)
+#define SC_STRICT true
+#else
+#define SC_STRICT false
+#endif
 long sc_fail_alloc(long first, long n);
 bool sc_alloc_fails(void);
 void *sc_malloc(size_t size);

@@ -217,3 +217,12 @@ def test_a_nest_over_rows_of_few_places():
     A, x = scorch.sparse(torch.eye(30, 20), format="ell(1)"), torch.rand(20)
     nest = "for i { for j in A { y[i] += A[i,j] * x[j] } }"
     assert torch.equal(scorch.evaluate("y[i] = A[i,j] * x[j]", A=A, x=x, schedule=nest), A @ x)
+
+
+def test_rows_are_prefetched_inside_of_a_loop_over_the_level_below():
+    """Entries with a value a head, walked once a head: the nest was ill, and the operand was converted."""
+    A = (torch.rand(12, 18) < 0.3).double()[..., None] * torch.randint(1, 4, (12, 18, 4)).double()
+    weights = scorch.sparse(A, format="dense(0), compressed(1), dense(2)")
+    x = torch.randint(-3, 4, (18, 4, 8)).double()
+    y = scorch.einsum("ijh,jhf->ihf", weights, x, schedule="order(i, h, j, f) ahead(4) convert()")
+    assert torch.equal(y, torch.einsum("ijh,jhf->ihf", A, x))

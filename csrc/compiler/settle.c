@@ -72,6 +72,7 @@ static bool lowers(Prog *p, Nest *n, sc_err *refused)
 {
     const int rc = prog_try(p, lower_tried, &(Lowering){p, n}, refused);
     if (rc == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
+    if (rc == SC_EINTERNAL && SC_STRICT) fail(p, rc, -1, "%s", refused->msg);
     return rc == SC_OK;
 }
 

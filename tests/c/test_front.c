@@ -82,7 +82,7 @@ static const char *const good[][2] = {
     {"in A: f64 dense (5, 5)\nii", "out = A[i,i]\n"},
     {"in w: f64 dense ()\nin A: f64 dense (5, 5)\n,ij->", "out = w * A[i,j]\n"},
     {"in x: f32 dense (5)\ny[i]=- -x[i]/(2*x[i])*3-(4-x[i]-(1-2))",
-     "y[i] = -(-x[i]) / (2 * x[i]) * 3 - (4 - x[i] - (1 - 2))\n"},
+     "y[i] = --x[i] / (2 * x[i]) * 3 - (4 - x[i] - (1 - 2))\n"},
     {"in x: f32 dense (5)\ny[i] = (x[i]*2)*(x[i]*0.1) + (x[i] + 1e-9) + (-(x[i] + 1) < neg(-3))",
      "y[i] = x[i] * 2 * (x[i] * 0.1) + (x[i] + 1e-09) + (-(x[i] + 1) < 3)\n"},
     {"in x: f64 coo (5)\nskip\ntmp t[i] = x[i] * x[i]; y[i] = x[i] + t[i]\nnest { par i in x { t[i] = x[i] } "

@@ -89,7 +89,7 @@ static void print_operator(const Printer *to, const Expr *e, int own)
         print_at(to, e->kid[1], own + 1);
     } else if (o->form == F_PREFIX) {
         sc_text_add(to->out, "%s", o->text);
-        print_at(to, e->kid[0], PRIMARY);
+        print_at(to, e->kid[0], own);
     } else {
         sc_text_add(to->out, "%s(", o->text);
         for (int k = 0; k < o->arity; k++) {

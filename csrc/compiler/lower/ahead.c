@@ -86,7 +86,8 @@ void ahead_fetch(Low *l, const Nest *n, Val *pos)
     if (n->ix.part != SC_WHOLE) return;
     Prog *p = l->p;
     const int turns = n->by ? n->by : 1;
-    const int level = lower_level(l, n->in) - !n->by; /* a tile is not entered, a position is */
+    int level = 0; /* the loop may be inside of one over a level below */
+    while (!index_same(tensor_level_index(n->in, level), n->ix)) level++;
     const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
     Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
     for (int u = 0; u < turns; u++) {
