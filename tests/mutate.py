@@ -368,9 +368,13 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/expr/inline.c", "if (own & taken & 1u << v) r->of[v]", "if (0) r->of[v]",
     ),
     "what is read twice joins one": ("compiler/expr/inline.c", "if (reads > 1 || ", "if ("),
+    "indices of names of one length are one": (
+        "compiler/path/alike.c", "if (of[k].n == w.n && !memcmp(of[k].s, w.s, (size_t)w.n)) return k;",
+        "if (of[k].n == w.n) return k;",
+    ),
     # ---- programs in steps: running them ----
     "hidden results come first": (
-        "run/steps.c", "sc_delivered *d = &p->result[x->result[r]];",
+        "run/steps_make.c", "sc_delivered *d = &p->result[x->result[r]];",
         "sc_delivered *d = &p->result[p->nout - 1 - x->result[r]];",
     ),
     "no infinity is noticed": ("run/steps.c", "if (!holes) return true;", "if (x) return true;"),
@@ -405,7 +409,7 @@ MUTATIONS = {  # name: file, text, replacement
         "run/holes.c", "if (kept >> t->format.level[t->format.nlevel - 1].dim & 1) return false;", "",
     ),
     "holes of a temporary end with the next one": (
-        "run/steps.c", "dense ? is_made(r->p, value) && r->gaps >> value & 1 :", "dense ? value < 0 :",
+        "run/steps.c", "dense ? sc_step_made(r->p, value) && r->gaps >> value & 1 :", "dense ? value < 0 :",
     ),
     "a shared level is not copied": (
         "run/steps.c", "if (!is_lent(r, x, in, *array)) continue;", "if (r) continue;",

@@ -287,12 +287,13 @@ static bool same_request(const sc_request *a, const sc_request *b)
 /* What the scheduler says, which is asked once for all requests that say the same. */
 static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
 {
-    Said *s = NEW(pl->p, Said);
+    sc_request common = *rq;
     sc_text text = prog_text(pl->p);
-    s->request = *rq;
-    if (!rq->schedule) path_common(&s->request, &text);
+    if (!rq->schedule) path_common(&common, &text);
     for (int k = 0; k < pl->nsaid; k++)
-        if (same_request(&pl->said[k]->request, &s->request)) return pl->said[k];
+        if (same_request(&pl->said[k]->request, &common)) return pl->said[k];
+    Said *s = NEW(pl->p, Said);
+    s->request = common;
     sc_err why = {0};
     s->cost = pl->costs->of(pl->costs->ctx, &s->request, s->made, &why);
     s->why = s->cost < 0 ? sc_arena_printf(&pl->p->arena, "%s", why.msg) : NULL;
