@@ -398,7 +398,7 @@ static int step_text(const sc_request *rq, const char *stage, sc_text *out, sc_e
     sc_tuned t;
     sc_program *q = NULL;
     sc_request *common = sc_step_common(rq, &text, err);
-    if (common && !sc_step_find(rq, &q, err)) {
+    if (common && !sc_program_find(common, sc_whole_make, &q, NULL, err)) {
         const bool tuned = sc_tuned_made(common, q, &t);
         if (tuned) sc_tuned_free(&t);
         sc_whole_text(tuned ? common : rq, q, stage, out, err);

@@ -406,6 +406,8 @@ typedef struct {
     double number;
     bool integer;
 } Lexer;
+int lex_name_length(const char *s); /* of the name that s begins with, 0: none */
+int lex_number_length(const char *s, bool *integer);
 void lex_open(Lexer *, Prog *, const char *text, int at);
 void lex_next(Lexer *);
 bool lex_is(const Lexer *, const char *spelling);

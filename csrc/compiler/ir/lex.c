@@ -23,10 +23,18 @@ void lex_open(Lexer *lx, Prog *p, const char *text, int at)
     lex_next(lx);
 }
 
-/* digits ["." digits] ["e" ["+" | "-"] digits], or "." digits: its length. */
-static int number_length(const char *s, bool *integer)
+int lex_name_length(const char *s)
 {
     int n = 0;
+    while (is_letter(s[n]) || (n && is_digit(s[n]))) n++;
+    return n;
+}
+
+/* digits ["." digits] ["e" ["+" | "-"] digits], or "." digits */
+int lex_number_length(const char *s, bool *integer)
+{
+    int n = 0;
+    if (!is_digit(*s) && !(*s == '.' && is_digit(s[1]))) return 0;
     while (is_digit(s[n])) n++;
     *integer = s[n] != '.';
     if (!*integer) n++;
@@ -69,12 +77,10 @@ void lex_next(Lexer *lx)
     if (!*s) {
         lx->kind = K_END;
         lx->len = 0;
-    } else if (is_letter(*s)) {
+    } else if ((lx->len = lex_name_length(s))) {
         lx->kind = K_NAME;
-        for (lx->len = 1; is_letter(s[lx->len]) || is_digit(s[lx->len]);) lx->len++;
-    } else if (is_digit(*s) || (*s == '.' && is_digit(s[1]))) {
+    } else if ((lx->len = lex_number_length(s, &lx->integer))) {
         lx->kind = K_NUMBER;
-        lx->len = number_length(s, &lx->integer);
         lx->number = number_value(lx, s, lx->len);
     } else {
         lx->kind = K_PUNCT;

@@ -86,8 +86,7 @@ void ahead_fetch(Low *l, const Nest *n, Val *pos)
     if (n->ix.part != SC_WHOLE) return;
     Prog *p = l->p;
     const int turns = n->by ? n->by : 1;
-    int level = 0; /* the loop may be inside of one over a level below */
-    while (!index_same(tensor_level_index(n->in, level), n->ix)) level++;
+    const int level = nest_loop_level(n); /* the loop may be inside of one over a level below */
     const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
     Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
     for (int u = 0; u < turns; u++) {

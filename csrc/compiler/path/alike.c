@@ -16,9 +16,6 @@ typedef struct {
     int nindex, nresult;
 } Renamed;
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
 static bool is_word(const Token *w, const char *name)
 { return !strncmp(w->s, name, (size_t)w->n) && !name[w->n]; }
 
@@ -59,30 +56,18 @@ static void print_word(Renamed *x, Token w, bool inside, bool begins, sc_text *o
         sc_text_addn(out, result ? w.s : "out", result ? (size_t)w.n : 3);
 }
 
-/* A number, whose exponent is no name, or any other character. */
-static int other_length(const char *s)
-{
-    int n = 1;
-    if (!is_digit(*s) && *s != '.') return n;
-    while (is_digit(s[n]) || s[n] == '.') n++;
-    if (s[n] != 'e') return n;
-    n += 1 + (s[n + 1] == '+' || s[n + 1] == '-');
-    while (is_digit(s[n])) n++;
-    return n;
-}
-
 void path_common(sc_request *rq, sc_text *out)
 {
     Renamed x = {.request = rq};
-    bool inside = false, begins = true;
+    bool inside = false, begins = true, integer;
     for (const char *s = rq->text; *s;) {
-        int n = 0;
-        while (is_letter(s[n]) || (n && is_digit(s[n]))) n++;
+        int n = lex_name_length(s);
         if (n) {
             print_word(&x, (Token){s, n}, inside, begins, out);
             begins = false;
         } else {
-            n = other_length(s);
+            n = lex_number_length(s, &integer); /* its exponent is no name */
+            n += !n;
             inside = *s == '[' || (inside && *s != ']');
             begins |= *s == ';';
             sc_text_addn(out, s, (size_t)n);
