@@ -157,3 +157,42 @@ def test_below_padding_is_no_entry_where_an_extent_is_zero():
     A = scorch.from_components(levels, (0, n, n), pos, crd, torch.ones(20))
     for format in ("coo", "csf"):
         assert A.convert(format).nnz == 0
+
+
+TAILS = [
+    "dense(0), compressed(1), dense(2)",
+    "dense(1), compressed(0), dense(2)",
+    "compressed(0), compressed(1), dense(2)",
+    "compressed(1), compressed(0), dense(2)",
+    "compressed(1), dense(0), dense(2)",
+    "compressed(0, nonunique), singleton(1), dense(2)",
+]
+
+
+@pytest.mark.parametrize("source", TAILS)
+@pytest.mark.parametrize("target", TAILS)
+@pytest.mark.parametrize("shape", [(7, 5, 3), (300, 200, 9), (4, 6, 1)])
+def test_dense_levels_at_the_end_move_with_what_is_above(source, target, shape):
+    g = torch.Generator().manual_seed(1)
+    rows = torch.rand(shape[:2], generator=g) < 0.3
+    x = torch.randint(0, 9, shape, generator=g).double() * rows[:, :, None]  # zeros below entries, too
+    a = scorch.sparse(x, source)
+    through = a.convert("csf").convert(target)  # entry by entry
+    for index_dtype in (torch.int32, torch.int64):
+        made = a.convert(target, index_dtype=index_dtype)
+        assert made.index_dtype == index_dtype and torch.equal(made.to_dense(), x)
+        assert made.nnz == through.nnz
+        for got, wanted in zip(made._arrays(), through._arrays(), strict=True):
+            assert torch.equal(got.double(), wanted.double())
+
+
+def test_a_kept_layout_reads_the_values_below_entries_that_are_there():
+    g = torch.Generator().manual_seed(2)
+    rows = torch.rand(40, 30, generator=g) < 0.2
+    a = scorch.sparse(torch.rand(40, 30, 3, generator=g) * rows[:, :, None], TAILS[0])
+    b = torch.rand(40, 3, 8, generator=g)
+    schedule = f'order(j, h, i, f) convert(A: "{TAILS[1]}")'
+    for _ in range(3):
+        found = scorch.evaluate("C[j,h,f] = A[i,j,h] * b[i,h,f]", A=a, b=b, schedule=schedule)
+        torch.testing.assert_close(found, torch.einsum("ijh,ihf->jhf", a.to_dense(), b))
+        a.values().mul_(2)

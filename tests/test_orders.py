@@ -80,3 +80,19 @@ def test_blocks_of_two_sizes_meet(tmp_path):
     )
     found = HEAD.findall(native.must(native.core().scorchc(), "--emit=orders", file))
     assert not found[0][1] and native.must(native.core().scorchc(), "--run", file).strip().endswith("ok")
+
+
+def test_dense_levels_at_the_end_stay_where_they_are(tmp_path):
+    """They are entered by coordinate, so an order of loops asks for the levels above alone."""
+    file = tmp_path / "tail.sc"
+    file.write_text(
+        'in A: f32 "dense(0), compressed(1), dense(2)" i32 (1000, 800, 8)\n'
+        "in B: f32 dense (1000, 8, 32)\n"
+        "C[j,h,f] = A[i,j,h] * B[i,h,f]\n"
+    )
+    found = {
+        converts
+        for _, converts, _ in HEAD.findall(native.must(native.core().scorchc(), "--emit=orders", file))
+    }
+    assert any(c.endswith("to dense(1), compressed(0), dense(2)") for c in found if c), found
+    assert not any("compressed(2)" in c for c in found if c), found

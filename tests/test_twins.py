@@ -168,3 +168,29 @@ def test_a_function_of_a_sum_is_taken_at_entries_first():
     weight = torch.where(A.to_dense() > 0, (X @ X.T).exp(), 0)
     e, _ = scorch.evaluate(text, A=A, X=X)
     torch.testing.assert_close(e, weight.sum(1), equal_nan=True)
+
+
+@pytest.mark.parametrize("format", ("csr", "coo", "dense(0), compressed(1), dense(2)", "bsr(2, 2)"))
+def test_a_product_has_the_structure_that_its_operands_share(format):
+    generator = torch.Generator().manual_seed(0)
+    rank = 3 if "2)" in format and "dense" in format else 2
+    dense = torch.rand(6, 8, 4, generator=generator) * (torch.rand(6, 8, 1, generator=generator) < 0.4)
+    A = scorch.sparse(dense if rank == 3 else dense.sum(2), format)
+    index = ",".join("ijk"[:rank])
+    text = f"R[{index}] = A[{index}] * (B[{index}] - s[i])"
+
+    def product(values, s):
+        B = A._with_values(values)
+        return scorch.evaluate(text, A=A, B=B, s=s)
+
+    values, s = A.values() + 1, torch.rand(6, generator=generator)
+    made = product(values, s)
+    assert made.format == A.format and made.nnz == A.nnz
+    if format != "bsr(2, 2)":
+        assert made._arrays()[0].data_ptr() == A._arrays()[0].data_ptr()
+    graph = torch.compile(product, fullgraph=True, backend="aot_eager")
+    got = graph(values, s)  # where it is not known that arrays are the same
+    assert got.format == made.format
+    torch.testing.assert_close(got.to_dense(), made.to_dense())
+    apart_too = scorch.evaluate(text, A=A, B=apart(A._with_values(values)), s=s)
+    torch.testing.assert_close(made.to_dense(), apart_too.to_dense())

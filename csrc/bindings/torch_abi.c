@@ -68,6 +68,7 @@ typedef struct {
     sc_program *prog;
     bool spread; /* the one result is dense, whatever is inferred */
     int nresult;
+    uint32_t whole; /* results that are delivered with their structure, though it is that of an operand */
     result *result;
     sc_kept *kept[SC_MAXOP]; /* layouts of converted sparse operands */
     sc_tensor in[SC_MAXOP];
@@ -308,6 +309,8 @@ static int settle(torch_call *c)
         sc_program_release(c->prog);
         c->prog = NULL;
         if (sc_program_get(&c->request, &c->prog, NULL, &c->e)) return c->e.code;
+        for (int k = 0; !round && k < sc_program_nresult(c->prog); k++)
+            c->whole |= (uint32_t)sc_program_by_twins(c->prog, k) << k; /* a graph knows no twins */
         int changed = c->spread ? ask_dense(c) : 0;
         if (!c->e.code) changed |= convert_all(c);
         if (!changed || c->e.code) return c->e.code;
@@ -372,8 +375,8 @@ static int take_components(torch_call *c, result *r)
     return take(c, r, t->view.val, t->dtype, t->view.nval);
 }
 
-/* The values of a result that is like operand k, in the order of the operand as it was given. */
-static int take_values(torch_call *c, result *r, int k)
+/* A result that is like operand k, in the order of the operand as it was given. */
+static int put_back(torch_call *c, result *r, int k)
 {
     const sc_kept *kept = c->kept[k];
     if (kept) {
@@ -383,14 +386,17 @@ static int take_values(torch_call *c, result *r, int k)
         if (!val) return sc_error(&c->e, SC_ENOMEM, "out of memory");
         sc_bind_restore(&r->t, &c->given[k], kept->perm, kept->ptype, val);
     }
-    return take(c, r, r->t.view.val, r->t.dtype, r->t.view.nval);
+    return 0;
 }
 
 static int deliver(torch_call *c, int k)
 {
-    int like = sc_program_like(c->prog, k);
+    const int like = sc_program_like(c->prog, k);
+    result *r = &c->result[k];
     if (sc_format_is_dense(&sc_program_result(c->prog, k)->format)) return 0;
-    return like >= 0 ? take_values(c, &c->result[k], like) : take_components(c, &c->result[k]);
+    if (like >= 0 && put_back(c, r, like)) return c->e.code;
+    if (like < 0 || c->whole >> k & 1) return take_components(c, r);
+    return take(c, r, r->t.view.val, r->t.dtype, r->t.view.nval);
 }
 
 static int execute(torch_call *c)

@@ -2,7 +2,8 @@
  *
  * Every pair of formats has a way, through a sorted list of entries. A few
  * pairs of two-dimensional formats have a shorter one, listed in `shortcut`;
- * dense tensors of more dimensions are matrices first (convert_fold.c).
+ * dense tensors of more dimensions are matrices first (convert_fold.c), and
+ * dense levels at the end move as a whole (convert_tail.c).
  * Both keep the same promises: at most one allocation for each array of the
  * result, of its exact size, and nothing written outside it. Arrays that would
  * be copies of the source's are the source's. */
@@ -158,6 +159,7 @@ static int convert(const sc_conversion *c)
     const bool all = c->whole && sc_format_is_dense(&c->from->format) && !sc_format_is_dense(&c->to->format);
     way *short_way = c->where || all ? NULL : shortcut(c->from, &c->to->format);
     if (!short_way && !c->where && !all && sc_convert_folds(c)) return sc_convert_fold(c, long_way);
+    if (!short_way && sc_convert_has_tail(c)) return sc_convert_tail(c, convert);
     return short_way ? short_way(c) : long_way(c);
 }
 

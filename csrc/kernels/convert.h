@@ -122,6 +122,9 @@ int sc_convert_dense_csr(const sc_conversion *);
  * other formats of sparse ones. */
 bool sc_convert_folds(const sc_conversion *);
 int sc_convert_fold(const sc_conversion *, int (*of_entries)(const sc_conversion *));
+/* Tensors that end in dense levels, to formats that end in the same; convert does what is above. */
+bool sc_convert_has_tail(const sc_conversion *);
+int sc_convert_tail(const sc_conversion *, int (*convert)(const sc_conversion *));
 int sc_convert_dense_coo(const sc_conversion *);
 int sc_convert_csr_dense(const sc_conversion *);
 int sc_convert_coo_dense(const sc_conversion *); /* unique entries */

@@ -77,13 +77,18 @@ def quotient(power: str, total: str) -> str:
     return f"{power} / max({total}, 0.5)"
 
 
+def _accesses(ndim: int, dim: int, sums: str) -> tuple[str, list[str]]:
+    """The indices of a tensor, and accesses to what is summed along ``dim``."""
+    letters = "abcdefghijklmnop"[:ndim]
+    kept = ",".join(c for d, c in enumerate(letters) if d != dim)
+    return ",".join(letters), [f"{name}[{kept}]" if kept else name for name in sums]
+
+
 @lru_cache
 def _text(ndim: int, dim: int, log: bool, lowest: float) -> str:
     """Softmax of A as a program of three assignments, which one pass over each row can take."""
-    letters = "abcdefghijklmnop"[:ndim]
-    every, kept = ",".join(letters), ",".join(c for d, c in enumerate(letters) if d != dim)
+    every, (top, total) = _accesses(ndim, dim, "mn")
     score, stored = f"A[{every}]", f"stored(A[{every}])"
-    top, total = (f"{name}[{kept}]" if kept else name for name in ("m", "n"))
     power = f"exp({score} - {top})"
     result = f"({score} - {top} - log({total}))" if log else f"({power} / {total})"
     return "; ".join(
@@ -95,13 +100,24 @@ def _text(ndim: int, dim: int, log: bool, lowest: float) -> str:
     )
 
 
+@lru_cache
+def _text_of_gradient(ndim: int, dim: int, log: bool) -> str:
+    """The gradient of softmax P, P (G - sum PG), or of its logarithm P, G - exp(P) sum G."""
+    every, (total,) = _accesses(ndim, dim, "n")
+    grad, result = f"G[{every}]", f"P[{every}]"
+    if log:
+        return f"{total} = {grad}; R[{every}] = stored({grad}) * ({grad} - exp({result}) * {total})"
+    return f"{total} = {result} * {grad}; R[{every}] = {result} * ({grad} - {total})"
+
+
 def _is_one_program(a: SparseTensor, values: torch.Tensor, dim: int) -> bool:
     """Whether a call is one program: it knows no padding and no transforms, and outside of graphs
-    wants rows that are stored side by side."""
+    wants rows that are stored side by side, or with all that is dense below an entry between."""
     form = layout(a._fmt, rank(a))
     if _torch.in_transform() or torch.compiler.is_exporting() or not is_compressed(form):
         return False
-    return _torch.is_tracing(values) or form.levels[-1][2] == dim
+    last = next(d for kind, _, d, *_ in reversed(form.levels) if kind == "compressed")
+    return _torch.is_tracing(values) or dim in (last, form.levels[-1][2])
 
 
 def _in_one_program(a: SparseTensor, dim: int, log: bool) -> SparseTensor:
@@ -120,8 +136,18 @@ def _softmax_values(values: torch.Tensor, a: SparseTensor, dim: int, log: bool) 
     return shifted - gather(a, total.log()) if log else powers / gather(a, total)
 
 
+def _gradient(a: SparseTensor, dim: int, log: bool, result: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
+    """The gradient of values over the structure of a, from the one of the result."""
+    if _is_one_program(a, result, dim):
+        P, G = a._with_values(result), a._with_values(grad)
+        return evaluate(_text_of_gradient(a._ndim, dim, log), P=P, G=G, format=("dense", None))[1].values()
+    share, part = (result.exp(), grad) if log else (result, result * grad)
+    total = kernel(a._with_values(part), [dim], "+=").unsqueeze(dim)
+    return part - share * gather(a, total)
+
+
 class _Softmax(torch.autograd.Function):
-    """:func:`_softmax_values`, the gradient in closed form: P (G - sum PG); of the logarithm G - P sum G."""
+    """:func:`_softmax_values` and :func:`_gradient`."""
 
     @staticmethod
     def forward(ctx, values, a, dim, log):
@@ -132,10 +158,7 @@ class _Softmax(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        (result,) = ctx.saved_tensors
-        share, part = (result.exp(), grad) if ctx.log else (result, result * grad)
-        total = kernel(ctx.a._with_values(part), [ctx.dim], "+=").unsqueeze(ctx.dim)
-        return part - share * gather(ctx.a, total), None, None, None
+        return _gradient(ctx.a, ctx.dim, ctx.log, *ctx.saved_tensors, grad), None, None, None
 
 
 @_torch.node

@@ -225,8 +225,9 @@ def attend(
     given = None if edge_attr is None else _of_features(layer, edge_attr, graph, edges)
     weights = _weights(layer, edges, *scores, given)
     # a row and a head at a time, for the sums to stay in registers and the entries in the cache
-    y = einsum("ijh,jhf->ihf", weights, source, format="dense", schedule="order(i, h, j, f)")
-    y = y.flatten(1) if layer.concat else y.mean(1)
+    said = "ijh,jhf->ihf" if layer.concat else "ijh,jhf->if"
+    y = einsum(said, weights, source, format="dense", schedule="order(i, h, j, f)")
+    y = y.flatten(1) if layer.concat else y / layer.heads
     if layer.res is not None and root is not None:
         y = y + layer.res(root)
     y = y if layer.bias is None else y + layer.bias
@@ -292,13 +293,13 @@ def _of_features(layer: nn.Module, features: torch.Tensor, graph: torch.Tensor, 
 def _scores(
     layer: nn.Module, source: torch.Tensor, target: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """[n, heads]: what sources and targets add to scores, products with matrices of a block a head."""
-    heads = torch.eye(layer.heads, dtype=source.dtype, device="cpu")[:, None, :]
-    of_source, of_target = ((a[0, :, :, None] * heads).flatten(0, 1) for a in (layer.att_src, layer.att_dst))
+    """[n, heads]: what sources and targets add to scores"""
+    of_source, of_target = layer.att_src[0], layer.att_dst[0]
     if target is source:
-        both = source.flatten(1) @ torch.cat([of_source, of_target], 1)
-        return both[:, : layer.heads], both[:, layer.heads :]
-    return source.flatten(1) @ of_source, None if target is None else target.flatten(1) @ of_target
+        both = "s[n,h] = X[n,h,f] * a[h,f]; t[n,h] = X[n,h,f] * b[h,f]"
+        return evaluate(both, X=source, a=of_source, b=of_target)
+    scores = einsum("nhf,hf->nh", source, of_source)
+    return scores, None if target is None else einsum("nhf,hf->nh", target, of_target)
 
 
 def _weights(

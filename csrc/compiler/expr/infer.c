@@ -107,22 +107,42 @@ static Operands operands_of(const Assign *a)
     return o;
 }
 
+/* Whether what stands below a position of the level above has a fixed number of places. */
+static bool has_slots(const sc_format *f, int l)
+{
+    if (!sc_kind_of(&f->level[l])->one) return sc_kind_of(&f->level[l])->padded;
+    const sc_levelspec *above = &f->level[l - 1]; /* a singleton level never comes first */
+    return above->unique || !sc_kind_of(above)->crd || sc_kind_of(above)->padded;
+}
+
+/* Blocks divide the extents, and no level has a number of slots that the result may exceed. */
+static bool takes_any(const sc_format *f, const Tensor *t)
+{
+    for (int l = 0; l < f->nlevel; l++) {
+        const sc_levelspec *s = &f->level[l];
+        if (has_slots(f, l) || (s->part != SC_WHOLE && t->extent[s->dim] % s->block)) return false;
+    }
+    return true;
+}
+
 /* ---- the pattern of an operand ---- */
 typedef struct {
     Tensor *of; /* whose structure the result has; null: none */
     int levels; /* the first ones of it */
     sc_format format;
+    bool by_twins;
 } Pattern;
 
 typedef struct {
     const Tensor *mask;
-    bool alone, only; /* no other sparse operand outside of reductions; none at all */
+    bool alone, twins, only; /* no other sparse operand outside of reductions; none but twins; none at all */
 } Mask;
 
 static void look_for_others(void *ctx, const Tensor *t, bool below)
 {
     Mask *m = ctx;
     m->alone &= below || t == m->mask;
+    m->twins &= below || tensor_is_twin(t, m->mask);
     m->only &= t == m->mask;
 }
 
@@ -138,7 +158,7 @@ static Tensor *next_mask(const Prog *p, const Assign *a, int *k, Mask *m)
 {
     while (*k < p->ntensor) {
         Tensor *t = p->tensor[(*k)++];
-        *m = (Mask){t, true, true};
+        *m = (Mask){t, true, true, true};
         if (!tensor_is_sparse(t) || !expr_kills(a->rhs, t)) continue;
         each_sparse(a->rhs, false, look_for_others, m);
         return t;
@@ -146,23 +166,17 @@ static Tensor *next_mask(const Prog *p, const Assign *a, int *k, Mask *m)
     return NULL;
 }
 
-/* An operand at the indices of the result. */
+/* An operand at the indices of the result. Where others have its structure, the format is what it is where they do not. */
 static Pattern whole_pattern(const Prog *p, const Assign *a)
 {
     Mask m;
     int k = 0;
-    for (Tensor *t; (t = next_mask(p, a, &k, &m));)
-        if (m.alone && has_indices(t, a->lhs) && sc_format_is_unique(&t->format))
-            return (Pattern){t, t->format.nlevel, t->format};
+    for (Tensor *t; (t = next_mask(p, a, &k, &m));) {
+        if (!has_indices(t, a->lhs) || !sc_format_is_unique(&t->format)) continue;
+        if (m.alone || (m.twins && takes_any(&t->format, a->lhs->tensor)))
+            return (Pattern){t, t->format.nlevel, t->format, !m.alone};
+    }
     return (Pattern){0};
-}
-
-/* Whether what stands below a position of the level above has a fixed number of places. */
-static bool has_slots(const sc_format *f, int l)
-{
-    if (!sc_kind_of(&f->level[l])->one) return sc_kind_of(&f->level[l])->padded;
-    const sc_levelspec *above = &f->level[l - 1]; /* a singleton level never comes first */
-    return above->unique || !sc_kind_of(above)->crd || sc_kind_of(above)->padded;
 }
 
 /* The first n levels of t, if they tell stored coordinates of the result apart, and dense ones of its other indices. */
@@ -211,24 +225,14 @@ static Pattern upper_pattern(const Prog *p, const Assign *a, const sc_format *as
         for (int n = t->format.nlevel; m.only && n > 0; n--) {
             sc_format f;
             if (!upper_levels(t, n, a->lhs, &f)) continue;
-            if (is_asked(&f, n, ask)) return (Pattern){t, n, *ask};
+            if (is_asked(&f, n, ask)) return (Pattern){t, n, *ask, false};
             const bool fits = covered ? n == f.ndim && n < t->format.nlevel : n > 1;
-            if (fits && !found.of) found = (Pattern){t, n, f};
+            if (fits && !found.of) found = (Pattern){t, n, f, false};
         }
     return found;
 }
 
 /* ---- the format that is delivered ---- */
-/* Blocks divide the extents, and no level has a number of slots that the result may exceed. */
-static bool takes_any(const sc_format *f, const Tensor *t)
-{
-    for (int l = 0; l < f->nlevel; l++) {
-        const sc_levelspec *s = &f->level[l];
-        if (has_slots(f, l) || (s->part != SC_WHOLE && t->extent[s->dim] % s->block)) return false;
-    }
-    return true;
-}
-
 static sc_format delivered(Prog *p, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
@@ -343,6 +347,7 @@ static void settle_like(Tensor *t, const Pattern *pattern)
 {
     t->like = pattern->of;
     t->shared = pattern->levels;
+    t->by_twins = pattern->by_twins;
     t->itype = pattern->of->itype;
     settle(t, &pattern->format);
 }
@@ -425,7 +430,7 @@ static void infer_like(Prog *p, const Assign *a, Tensor *t)
     for (int k = 0; k < p->ntensor; k++) {
         Tensor *x = p->tensor[k];
         if (x->role != T_IN || x->arg != t->arg || !has_indices(x, a->lhs)) continue;
-        settle_like(r, &(Pattern){x, x->format.nlevel, x->format});
+        settle_like(r, &(Pattern){x, x->format.nlevel, x->format, false});
         return;
     }
     fail(p, SC_EVALUE, a->lhs->pos,

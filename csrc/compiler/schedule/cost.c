@@ -591,8 +591,11 @@ void cost_convert(Prog *p, Tensor *t, const sc_format *to)
     t->format = *to;
     memset(t->positions, 0, sizeof t->positions);
     if (!from.format.nlevel) return;
-    t->positions[last] = from.positions[from.format.nlevel - 1];
-    for (int l = 0; l < last && l < from.format.nlevel - 1; l++) {
+    const int end = from.format.nlevel - 1,
+              tail =
+                  (int)sc_min(schedule_dense_tail(t), sc_min(schedule_dense_tail(&from), sc_min(last, end)));
+    for (int k = 0; k <= tail; k++) t->positions[last - k] = from.positions[end - k];
+    for (int l = 0; l < last - tail && l < end; l++) {
         Tensor guess = from;
         if (!from.positions[l] || !sc_kind_of(&to->level[l])->crd) continue;
         guess.positions[l] = 0;

@@ -24,13 +24,21 @@ bool order_follows(const Tensor *t, const Order *o)
     return true;
 }
 
-/* Levels in the order of the loops: csr or csc of a matrix, else compressed ones. */
+/* Levels in the order of the loops: csr or csc of a matrix, else compressed ones. Dense levels at the end stay there:
+ * they can be entered by coordinate. */
 sc_format order_format(const Tensor *t, const Order *o)
 {
+    const int tail = schedule_dense_tail(t);
+    const sc_levelspec *end = t->format.level + t->format.nlevel - tail;
+    uint32_t stays = 0;
+    for (int l = 0; l < tail; l++) stays |= 1u << end[l].dim;
     sc_format f = {.ndim = t->ndim};
     for (int k = 0; k < o->n; k++)
         for (int d = 0; d < t->ndim; d++)
-            if (t->dimvar[d] == o->loop[k].var && o->loop[k].part != SC_MOD) schedule_plain_level(&f, t, d);
+            if (!in(stays, d) && t->dimvar[d] == o->loop[k].var && o->loop[k].part != SC_MOD)
+                schedule_plain_level(&f, t, d);
+    memcpy(f.level + f.nlevel, end, sizeof *end * (size_t)tail);
+    f.nlevel += tail;
     return f;
 }
 

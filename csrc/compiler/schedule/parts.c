@@ -42,16 +42,28 @@ Index source_index(const Tensor *t, int level)
 
 int expr_unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
 
-/* Most coordinates of dimension d have no entry: a level that has them all would outweigh the entries. */
-static bool is_hypersparse(const Tensor *t, int d)
+int schedule_dense_tail(const Tensor *t)
 {
-    const int bits = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
+    const sc_format *f = &t->format;
+    int n = 0;
+    while (n < f->nlevel && f->level[f->nlevel - 1 - n].kind == SC_DENSE &&
+           f->level[f->nlevel - 1 - n].part == SC_WHOLE)
+        n++;
+    return n;
+}
+
+/* Most coordinates of dimension d have no entry: a level that has them all would outweigh the entries. */
+static bool is_hypersparse(const Tensor *t, int d, int tail)
+{
+    const int last = t->format.nlevel - 1 - tail, bits = last >= 0 ? t->positions[last] : 0;
     return bits ? t->extent[d] >> bits > 64 : t->extent[d] > INT32_MAX;
 }
 
 void schedule_plain_level(sc_format *f, const Tensor *t, int d)
 {
-    const uint8_t kind = !f->nlevel && f->ndim == 2 && !is_hypersparse(t, d) ? SC_DENSE : SC_COMPRESSED;
+    const int tail = schedule_dense_tail(t);
+    const bool top = !f->nlevel && f->ndim - tail == 2 && !is_hypersparse(t, d, tail);
+    const uint8_t kind = top ? SC_DENSE : SC_COMPRESSED;
     f->level[f->nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = (uint8_t)d};
 }
 

@@ -170,11 +170,13 @@ static bool covers(const Sched *s)
 }
 
 /* ---- conversion ---- */
-/* The sparse operand with its kept dimensions first; dense blocks stay as they are. */
+/* The sparse operand with its kept dimensions first; dense blocks stay as they are. One that ends in dense levels is left
+ * to orders of loops, which can enter these by coordinate. */
 static void convert(Sched *s, sc_format *f)
 {
     const Tensor *a = s->a;
     *f = (sc_format){.ndim = a->ndim};
+    if (schedule_dense_tail(a)) return;
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0, d = 0; d < a->ndim; d++) {
             if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;
