@@ -60,23 +60,30 @@ def _same_curves(curves: dict[str, torch.Tensor]) -> None:
 
 
 def gat(root: str | None) -> Iterator[Case]:
-    """A layer of graph attention, eight heads of eight features: forward, and with gradients of weights."""
+    """A layer of graph attention, eight heads of eight features: forward, and with gradients of weights.
+
+    Features of papers are bags of words, which either library also takes as a sparse tensor.
+    """
     for name, edge_index, x in _attended(root):
-        ours = GATConv(x.shape[1], 8, heads=8)
-        layers = {"Scorch": ours, "Scorch, SparseTensor": ours}
+        layer = GATConv(x.shape[1], 8, heads=8)
         graph = scorch.from_edge_index(edge_index, num_nodes=len(x))
+        ways = {"Scorch": (layer, x, edge_index), "Scorch, SparseTensor": (layer, x, graph)}
+        against, words = {}, bool((x == 0).float().mean() > 0.5)
+        if words:
+            ways["Scorch, words sparse"] = (layer, scorch.sparse(x), graph)
         if geometric():
             from torch_geometric.nn import GATConv as Theirs
 
-            layers = {"PyG edge_index": Theirs(x.shape[1], 8, heads=8)} | layers
-            layers["PyG edge_index"].load_state_dict(ours.state_dict())
-        given = {n: graph if n == "Scorch, SparseTensor" else edge_index for n in layers}
-        calls = {n: partial(layer, x, given[n]) for n, layer in layers.items()}
-        peers = tuple(n for n in layers if n.startswith("PyG"))
-        against = dict.fromkeys(list(layers)[len(peers) :], peers)
+            theirs = Theirs(x.shape[1], 8, heads=8)
+            theirs.load_state_dict(layer.state_dict())
+            against = {n: ("PyG, words sparse" if "words" in n else "PyG",) for n in ways}
+            ways = {"PyG": (theirs, x, edge_index)} | ways
+            if words:
+                ways["PyG, words sparse"] = (theirs, x.to_sparse_csr(), edge_index)
+        calls = {n: partial(*way) for n, way in ways.items()}
         yield Case(f"{name}, forward", {n: torch.no_grad()(call) for n, call in calls.items()}, against)
         grad = torch.randn(len(x), 64)
-        steps = {n: partial(_gradients, layer, calls[n], grad) for n, layer in layers.items()}
+        steps = {n: partial(_gradients, way[0], calls[n], grad) for n, way in ways.items()}
         yield Case(f"{name}, forward and backward", steps, against)
 
 
