@@ -235,8 +235,6 @@ const sc_spec *sc_program_result(const sc_program *, int r);
 void sc_program_shape(const sc_program *, int r, const sc_tensor *in, int64_t *dim);
 /* The operand whose structure result r is delivered with, or -1. */
 int sc_program_like(const sc_program *, int r);
-/* Whether that holds only for operands that were given with one structure. */
-bool sc_program_by_twins(const sc_program *, int r);
 /* Format that operand k should be converted to first, or null: the plan's
  * CONVERT step, carried out (and cached) by the caller, who then asks for the
  * program of the converted operand. */

@@ -761,3 +761,24 @@ def test_numbers_that_are_a_negative_view():
         (x, torch._neg_view(-w.T.contiguous()).T),
     ):
         torch.testing.assert_close(scorch.dynamic(a) @ b, x @ w)
+
+
+@pytest.mark.parametrize("name", ("S", "tmp S"))
+def test_an_exponential_among_factors_is_not_computed_again(name):
+    """The gradient of such a product reads the product."""
+    generator = torch.Generator().manual_seed(0)
+    M = scorch.sparse(torch.rand(9, 9, generator=generator).double() * (torch.rand(9, 9) < 0.5))
+    Q, K, V = (torch.rand(9, 3, generator=generator).double().requires_grad_() for _ in range(3))
+    text = f"{name}[i,j] = -M[i,j] * exp(Q[i,d] * K[j,d]) * 3; y[i,f] = S[i,j] * V[j,f]"
+
+    def f(values, Q, K, V):
+        found = scorch.evaluate(text, M=M._with_values(values), Q=Q, K=K, V=V)
+        return found[1] if isinstance(found, tuple) else found
+
+    values = M.values().clone().requires_grad_()
+    assert torch.autograd.gradcheck(f, (values, Q, K, V))
+    assert torch.autograd.gradgradcheck(f, (values, Q, K, V))
+    with scorch.profile() as ran:
+        f(values, Q, K, V).sum().backward()
+    programs = [x.expression for x in ran.programs]
+    assert any("Q_grad" in x for x in programs) and not any("exp(" in x for x in programs if "Q_grad" in x)

@@ -110,6 +110,7 @@ typedef struct {
     sc_request request; /* names and formats are set; types and extents are not */
     bool sparse[SC_MAXOP];
     struct sc_known *known; /* of call.c, under the interpreter lock: what calls resolved to */
+    _Atomic(struct sc_declared *) declared; /* of torch_abi.c: what graphs take the results for; or null */
 } sc_template;
 /* Kept, the latest thousand; the caller gives it back. */
 sc_template *sc_template_get(const char *text, size_t len, sc_err *);

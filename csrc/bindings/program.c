@@ -204,6 +204,7 @@ static void forget_one(void)
     cached_template *gone = *oldest;
     *oldest = gone->next;
     free(gone->t.known);
+    free(gone->t.declared);
     free(gone);
     cache.n--;
 }

@@ -16,6 +16,7 @@
 #include "torch_call.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define torch sc_torch
@@ -68,7 +69,7 @@ typedef struct {
     sc_program *prog;
     bool spread; /* the one result is dense, whatever is inferred */
     int nresult;
-    uint32_t whole; /* results that are delivered with their structure, though it is that of an operand */
+    uint32_t like; /* results of which a graph takes values alone */
     result *result;
     sc_kept *kept[SC_MAXOP]; /* layouts of converted sparse operands */
     sc_tensor in[SC_MAXOP];
@@ -303,14 +304,63 @@ static int convert_all(torch_call *c)
     return changed;
 }
 
+/* ---- what graphs know of results ---- */
+struct sc_declared {
+    sc_dtype type[SC_MAXOP]; /* of the operands */
+    uint32_t like;
+};
+
+static bool has_twins(const sc_request *rq)
+{
+    bool any = false;
+    for (int k = 0; k < rq->nin; k++) any |= rq->in[k].twin != 0;
+    return any;
+}
+
+/* From formats and types alone, as when a graph is made. */
+static struct sc_declared *declare(torch_call *c)
+{
+    sc_outcome out[SC_MAXOP];
+    int n;
+    struct sc_declared *d = sc_zalloc(sizeof *d);
+    sc_request *rq = sc_malloc(sizeof *rq);
+    if (!d || !rq) return free(d), free(rq), sc_error(&c->e, SC_ENOMEM, "out of memory"), NULL;
+    *rq = c->template->request;
+    for (int k = 0; k < rq->nin; k++) {
+        rq->in[k].format = c->request.in[k].format;
+        rq->in[k].dtype = d->type[k] = c->request.in[k].dtype;
+        rq->in[k].itype = SC_I64;
+    }
+    const int rc = sc_outcomes(rq, &n, out, &c->e);
+    for (int r = 0; !rc && r < n; r++) d->like |= (uint32_t)(out[r].like >= 0) << r;
+    free(rq);
+    if (!rc) return d;
+    free(d);
+    return NULL;
+}
+
+/* A graph does not know which operands have one structure. What a result is like only where they do, is found without
+ * that once for a program string. */
+static int look_like(torch_call *c)
+{
+    c->like = UINT32_MAX;
+    if (!has_twins(&c->request)) return 0;
+    struct sc_declared *d = atomic_load(&c->template->declared), *none = NULL;
+    bool same = d != NULL;
+    for (int k = 0; same && k < c->request.nin; k++) same = d->type[k] == c->request.in[k].dtype;
+    if (!same && !(d = declare(c))) return c->e.code;
+    c->like = d->like;
+    if (!same && !atomic_compare_exchange_strong(&c->template->declared, &none, d)) free(d);
+    return c->e.code;
+}
+
 static int settle(torch_call *c)
 {
+    if (look_like(c)) return c->e.code;
     for (int round = 0; round < SC_MAXOP; round++) {
         sc_program_release(c->prog);
         c->prog = NULL;
         if (sc_program_get(&c->request, &c->prog, NULL, &c->e)) return c->e.code;
-        for (int k = 0; !round && k < sc_program_nresult(c->prog); k++)
-            c->whole |= (uint32_t)sc_program_by_twins(c->prog, k) << k; /* a graph knows no twins */
         int changed = c->spread ? ask_dense(c) : 0;
         if (!c->e.code) changed |= convert_all(c);
         if (!changed || c->e.code) return c->e.code;
@@ -395,7 +445,7 @@ static int deliver(torch_call *c, int k)
     result *r = &c->result[k];
     if (sc_format_is_dense(&sc_program_result(c->prog, k)->format)) return 0;
     if (like >= 0 && put_back(c, r, like)) return c->e.code;
-    if (like < 0 || c->whole >> k & 1) return take_components(c, r);
+    if (like < 0 || !(c->like >> k & 1)) return take_components(c, r);
     return take(c, r, r->t.view.val, r->t.dtype, r->t.view.nval);
 }
 

@@ -73,7 +73,6 @@ static void describe_results(sc_program *p, const Prog *g)
         s->unit = !sc_format_is_dense(&s->format) ? -1 : converts ? t->ndim - 1 : t->unit;
         p->result[r].converts = converts;
         p->result[r].like = !converts && tensor_shares_all(t) ? t->like->arg : -1;
-        p->result[r].by_twins = t->by_twins;
     }
 }
 
@@ -148,8 +147,6 @@ const sc_format *sc_program_operand(const sc_program *p, int k) { return &p->in[
 int sc_program_way(const sc_program *p) { return p->way; }
 
 int sc_program_like(const sc_program *p, int r) { return p->result[r].like; }
-
-bool sc_program_by_twins(const sc_program *p, int r) { return p->result[r].by_twins; }
 
 const sc_format *sc_program_convert(const sc_program *p, int k)
 { return p->in[k].convert.nlevel ? &p->in[k].convert : NULL; }

@@ -31,7 +31,7 @@ typedef struct { /* a result as kernels make it */
 typedef struct { /* a result as it is delivered */
     sc_spec spec;
     int like; /* the operand whose structure it shares, or -1 */
-    bool by_twins, converts;
+    bool converts;
 } sc_delivered;
 
 typedef struct { /* an index variable */

@@ -253,17 +253,23 @@ static int watched_step(run *r, const sc_stage *x, const sc_program *q, const sc
 }
 
 /* ---- structure that steps hand on ---- */
+static bool has_array(const sc_tensor *t, const void *array)
+{
+    for (int l = 0; l < t->format.nlevel; l++)
+        if (t->view.level[l].pos == array || t->view.level[l].crd == array) return true;
+    return false;
+}
+
 /* Whether the array goes with this run: operands of the program are the caller's, who shares them. x: the step whose
  * operands may lend it, null where they are the program's. */
 static bool is_lent(const run *r, const sc_stage *x, const sc_tensor *in, const void *array)
 {
+    for (int k = 0; array && k < r->p->nin + r->p->steps->nextra; k++)
+        if (has_array(&r->in[k], array)) return false;
     for (int k = 0; array && k < r->kept.n; k++)
         if (r->kept.block[k] == array) return true;
     for (int k = 0; array && x && k < x->plan.request.nin; k++)
-        for (int l = 0; l < in[k].format.nlevel; l++) {
-            const sc_level *at = &in[k].view.level[l];
-            if (sc_step_made(r->p, x->plan.from[k]) && (at->pos == array || at->crd == array)) return true;
-        }
+        if (sc_step_made(r->p, x->plan.from[k]) && has_array(&in[k], array)) return true;
     return false;
 }
 

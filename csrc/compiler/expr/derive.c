@@ -92,6 +92,7 @@ typedef struct {
     Derive *d;
     const Assign *a;
     uint32_t scope;
+    Expr *adj; /* of the right side */
 } Walk;
 
 static void walk(Walk *, Expr *, Expr *adj);
@@ -225,6 +226,17 @@ static Expr *slope(Walk *w, Expr *e, Expr *adj)
     }
 }
 
+/* Whether the right side is e times other factors, and its value can be read. */
+static bool is_factor(const Walk *w, const Expr *e)
+{
+    Fraction m = {.c = 1};
+    if (!w->d->apart || w->a->lhs->tensor->dtype != w->d->p->type) return false;
+    derive_flatten(w->d, &m, w->a->rhs, false);
+    for (int k = 0; k < m.nover; k++)
+        if (m.over[k] == e) return true;
+    return false;
+}
+
 static void walk(Walk *w, Expr *e, Expr *adj)
 {
     if (!expr_contains(e, is_wanted, w->d)) return;
@@ -254,7 +266,11 @@ static void walk(Walk *w, Expr *e, Expr *adj)
     case O_DIV: walk_division(w, e, adj); return;
     case O_MAX:
     case O_MIN: walk_extremum(w, e, adj); return;
-    default: walk(w, e->kid[0], binary(w, O_MUL, adj, slope(w, e, adj)));
+    default:
+        if (e->op == O_EXP && is_factor(w, e)) /* the other factors, times this one, are the result */
+            walk(w, e->kid[0], binary(w, O_MUL, w->adj, w->a->lhs));
+        else
+            walk(w, e->kid[0], binary(w, O_MUL, adj, slope(w, e, adj)));
     }
 }
 
@@ -370,8 +386,8 @@ void expr_derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
     }
     for (int a = p->nassign; a-- > 0;) {
         if (!(d->active >> a & 1)) continue;
-        Walk w = {d, &p->assign[a], expr_free(p->assign[a].lhs)};
         Expr *adj = incoming(d, p->assign[a].lhs);
+        Walk w = {d, &p->assign[a], expr_free(p->assign[a].lhs), adj};
         if (adj) walk(&w, p->assign[a].rhs, adj);
     }
     derive_share(d);

@@ -130,7 +130,6 @@ typedef struct {
     Tensor *of; /* whose structure the result has; null: none */
     int levels; /* the first ones of it */
     sc_format format;
-    bool by_twins;
 } Pattern;
 
 typedef struct {
@@ -174,7 +173,7 @@ static Pattern whole_pattern(const Prog *p, const Assign *a)
     for (Tensor *t; (t = next_mask(p, a, &k, &m));) {
         if (!has_indices(t, a->lhs) || !sc_format_is_unique(&t->format)) continue;
         if (m.alone || (m.twins && takes_any(&t->format, a->lhs->tensor)))
-            return (Pattern){t, t->format.nlevel, t->format, !m.alone};
+            return (Pattern){t, t->format.nlevel, t->format};
     }
     return (Pattern){0};
 }
@@ -225,9 +224,9 @@ static Pattern upper_pattern(const Prog *p, const Assign *a, const sc_format *as
         for (int n = t->format.nlevel; m.only && n > 0; n--) {
             sc_format f;
             if (!upper_levels(t, n, a->lhs, &f)) continue;
-            if (is_asked(&f, n, ask)) return (Pattern){t, n, *ask, false};
+            if (is_asked(&f, n, ask)) return (Pattern){t, n, *ask};
             const bool fits = covered ? n == f.ndim && n < t->format.nlevel : n > 1;
-            if (fits && !found.of) found = (Pattern){t, n, f, false};
+            if (fits && !found.of) found = (Pattern){t, n, f};
         }
     return found;
 }
@@ -347,7 +346,6 @@ static void settle_like(Tensor *t, const Pattern *pattern)
 {
     t->like = pattern->of;
     t->shared = pattern->levels;
-    t->by_twins = pattern->by_twins;
     t->itype = pattern->of->itype;
     settle(t, &pattern->format);
 }
@@ -430,7 +428,7 @@ static void infer_like(Prog *p, const Assign *a, Tensor *t)
     for (int k = 0; k < p->ntensor; k++) {
         Tensor *x = p->tensor[k];
         if (x->role != T_IN || x->arg != t->arg || !has_indices(x, a->lhs)) continue;
-        settle_like(r, &(Pattern){x, x->format.nlevel, x->format, false});
+        settle_like(r, &(Pattern){x, x->format.nlevel, x->format});
         return;
     }
     fail(p, SC_EVALUE, a->lhs->pos,

@@ -100,8 +100,7 @@ struct Tensor {
     /* The operand whose structure a result shares: an alias with the result's indices. Of an operand, see
      * expr/twins.c: it has no loops of its own, and is read where that one is. */
     Tensor *like;
-    int shared;    /* with `like`: how many of its levels; dense ones of other indices follow */
-    bool by_twins; /* with `like`, results: only since operands were given with one structure */
+    int shared; /* with `like`: how many of its levels; dense ones of other indices follow */
     /* Results: missing wherever nothing is stored; sparse unless they are asked for or read as dense. */
     bool covered;
     Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */
