@@ -767,7 +767,8 @@ def test_numbers_that_are_a_negative_view():
 def test_an_exponential_among_factors_is_not_computed_again(name):
     """The gradient of such a product reads the product."""
     generator = torch.Generator().manual_seed(0)
-    M = scorch.sparse(torch.rand(9, 9, generator=generator).double() * (torch.rand(9, 9) < 0.5))
+    pattern = torch.rand(9, 9, generator=generator) < 0.5
+    M = scorch.sparse(torch.rand(9, 9, generator=generator).double() * pattern)
     Q, K, V = (torch.rand(9, 3, generator=generator).double().requires_grad_() for _ in range(3))
     text = f"{name}[i,j] = -M[i,j] * exp(Q[i,d] * K[j,d]) * 3; y[i,f] = S[i,j] * V[j,f]"
 

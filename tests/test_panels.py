@@ -347,3 +347,22 @@ def test_steps_do_not_grow():
     done = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 8  # MB
+
+
+@pytest.mark.parametrize(
+    "rows, dtype",
+    [(n, torch.float32) for n in (1, 2, 3, 5, 6, 7, 9, 12, 15, 16, 17, 20, 31, 33)]
+    + [(n, dtype) for n in (3, 12) for dtype in (torch.float64, torch.bfloat16, torch.int64)],
+)
+def test_few_rows(rows, dtype):
+    """A tile has as many rows as there are, or a power of two."""
+    generator = torch.Generator().manual_seed(rows)
+    w = torch.randint(-3, 4, (37, 53), generator=generator) * (torch.rand(37, 53, generator=generator) < 0.3)
+    x = torch.randint(-3, 4, (rows, 53), generator=generator).to(dtype)
+    W = scorch.sparse(w.to(dtype))
+    linear = torch.nn.functional.linear
+    torch.testing.assert_close(linear(x, W), linear(x.double(), w.double()).to(dtype))
+    y = torch.randint(-3, 4, (rows, 37), generator=generator).to(dtype)
+    torch.testing.assert_close(y @ W, (y.double() @ w.double()).to(dtype))
+    tiled = scorch.einsum("bi,ji->bj", x, W, schedule="tile(b: 4)")
+    torch.testing.assert_close(tiled, linear(x.double(), w.double()).to(dtype))

@@ -28,7 +28,7 @@
 #define HUBS 16 /* in a lane's share */
 /* What copies of a workspace cost, in multiply-adds of vectors: each element that is cleared and summed, and a second
  * start of the lanes. */
-#define COPY 6
+#define COPY 2
 #define RESTART (SC_LANE_WORK / 2 * SC_ENTRY_WORK)
 
 /* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
@@ -94,7 +94,9 @@ static int lanes(const stepping *r)
     int n = sc_team_lanes(evaluations(r) * (each > SC_ENTRY_WORK ? each / SC_ENTRY_WORK : 1));
     if (s->strategy == SC_PRIVATE) {
         const double copies = RESTART + COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
-        if (copies > evaluations(r) * each * (n - 1) / n) n = 1; /* more than other lanes take over */
+        const double entry =
+            each > SC_ENTRY_WORK ? each : SC_ENTRY_WORK; /* narrow vectors take as long as wide ones */
+        if (copies > evaluations(r) * entry * (n - 1) / n) n = 1; /* more than other lanes take over */
     }
     if (s->sums) n = r->drive->call.copies[s->sums - 1]; /* the lanes that have them in their caches */
     if (s->strategy != SC_SPLIT && r->units.n < n) n = (int)sc_max(r->units.n, 1);

@@ -366,7 +366,7 @@ static void test_private(void)
     p.step[1].sums = 4;
     CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
     CHECK(copied == team_size && reducing == copied, "%d lanes sum %d copies", reducing, copied);
-    p.step[0].partial.bytes = 1 << 12; /* clearing copies takes longer than filling one */
+    p.step[0].partial.bytes = 1 << 14; /* clearing copies takes longer than filling one */
     p.step[0].work.bytes = 1 << 9;
     CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
     CHECK(copied == 1, "%d copies", copied);

@@ -290,9 +290,25 @@ static void look_expr(const Expr *e, uint32_t *inner, uint32_t *sparse)
         if (e->kid[k]) look_expr(e->kid[k], inner, sparse);
 }
 
+/* The rows of dense matrices along which an index of a sparse tensor runs: they are packed (schedule/panel.c). */
+static uint32_t packed_rows(const Expr *e, uint32_t sparse)
+{
+    const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
+    if (t && t->role == T_IN && t->ndim == 2 && t->unit >= 0 && !tensor_is_sparse(t))
+        return sparse >> e->ix[t->unit].var & 1 ? 1u << e->ix[1 - t->unit].var : 0;
+    return (e->kid[0] ? packed_rows(e->kid[0], sparse) : 0) |
+           (e->kid[1] ? packed_rows(e->kid[1], sparse) : 0);
+}
+
+static bool in_kernel(const Prog *p, int v, uint32_t inner, uint32_t rows)
+{
+    const int64_t n = p->var[v].extent;
+    return (inner >> v & 1 && n <= 512) || (rows >> v & 1 && prog_few_rows(n));
+}
+
 static void choose_folds(Prog *p)
 {
-    uint32_t inner = 0, sparse = 0, kept = 0, used = 0;
+    uint32_t inner = 0, sparse = 0, kept = 0, used = 0, rows = 0;
     int n = 0;
     for (int a = 0; a < p->nassign; a++) {
         look_access(p->assign[a].lhs, &inner, &sparse);
@@ -300,10 +316,11 @@ static void choose_folds(Prog *p)
         kept |= expr_vars(p->assign[a].lhs);
         used |= expr_vars(p->assign[a].rhs);
     }
+    for (int a = 0; a < p->nassign; a++) rows |= packed_rows(p->assign[a].rhs, sparse);
     if (sparse)
         inner |= used & ~kept; /* matrices that are summed along it may be transposed (schedule/turn.c) */
     for (int v = 0; v < p->nvar && !p->nofold; v++)
-        if (n < 8 && p->var[v].extent <= 512 && (inner & ~sparse) >> v & 1) {
+        if (n < 8 && in_kernel(p, v, inner & ~sparse, rows & kept & ~sparse)) {
             p->var[v].fold = true;
             n++;
         }
