@@ -278,3 +278,21 @@ def test_gradients_keep_the_structure_of_what_one_nest_converts():
     scorch.evaluate("R[j,k] = b[i,j] * sigmoid(c + A[k,i]) / d", A=A, b=b, c=c, d=d).sum().backward()
     assert A.grad.format == A.format and A.grad.values().shape == A.values().shape
     assert (A.grad.to_dense() == torch.inf).equal(a != 0)
+
+
+@pytest.mark.parametrize("columns", (1, 2, 8, 12, 13))
+@pytest.mark.parametrize("k", (3, 64))
+def test_dense_products_of_parts_of_larger_matrices(columns, k):
+    """What lies in a larger matrix is multiplied as it lies, or copied."""
+    generator = torch.Generator().manual_seed(columns)
+    integers = lambda *shape: torch.randint(-3, 4, shape, generator=generator).float()  # noqa: E731
+    rows = 2100
+    M = scorch.sparse(torch.eye(rows))
+    large, wide = integers(k + 5, columns + 7), integers(rows, k + 9)
+    part = large[:k, :columns]
+    for W in (part, part.contiguous(), part.T.contiguous().T):
+        for X in (wide[:, :k], wide[:, :k].contiguous(), wide.T[:k].contiguous().T):
+            found = scorch.evaluate("y[i,f] = M[i,j] * X[j,k] * W[k,f]", M=M, X=X, W=W)
+            torch.testing.assert_close(found, X @ W)
+            turned = scorch.evaluate("y[f,i] = M[i,j] * X[j,k] * W[k,f]", M=M, X=X, W=W)
+            torch.testing.assert_close(turned, (X @ W).T)

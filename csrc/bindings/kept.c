@@ -120,6 +120,7 @@ static void forget(sc_kept *k, const void *array)
 static bool read_through(sc_kept *k, const int64_t *perm)
 {
     const int64_t n = k->t.view.nval;
+    if (k->t.itype == SC_I32 && n > INT32_MAX) perm = NULL; /* below coordinates there may be more values */
     for (int64_t i = 0; perm && i < n; i++)
         if (perm[i] < 0) perm = NULL;
     if (!perm) return false;

@@ -126,7 +126,8 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     else
         d->core = sc_core_wrap(s, &to, &sink, c);
     const int64_t n = to.view.nval;
-    if (d->core && perm && (is_sliced(f) || complete(perm, n)))
+    const bool fits = to.itype == SC_I64 || n <= INT32_MAX; /* below coordinates there may be more values */
+    if (d->core && perm && fits && (is_sliced(f) || complete(perm, n)))
         settle(s, c, d, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;

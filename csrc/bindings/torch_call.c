@@ -142,14 +142,31 @@ static AtenTensorHandle matrix(const void *data, int64_t rows, int64_t cols, con
     return h;
 }
 
-/* Few rows or columns, and an a whose rows lie side by side. MKL multiplies by those at a sixth of its speed and oneDNN at
- * half of its, but a call takes as long as so many multiply-adds by each of them. */
+/* Few rows or columns, and an a that is no part of a larger matrix: of those oneDNN takes a hundred times as long. MKL
+ * multiplies by few at a sixth of its speed and oneDNN at half of its, but a call takes as long as so many multiply-adds
+ * by each of them. */
 static bool suits_onednn(const sc_dense_product *x)
 {
     enum { FEW = 12, CALL = 1 << 16 };
     const int64_t few = sc_min(x->m, x->n);
     return torch.aoti_torch_cpu__linear_pointwise && x->dtype == SC_F32 && few > 1 && few <= FEW &&
-           x->a_stride[1] == 1 && x->k * sc_max(x->m, x->n) >= CALL;
+           x->a_stride[0] == x->k && x->a_stride[1] == 1 && x->k * sc_max(x->m, x->n) >= CALL;
+}
+
+/* b turned, [n, k], as oneDNN takes it: *room is null, or holds it. Null: what it should hold would be large. */
+static AtenTensorHandle turned(const sc_dense_product *x, float **room)
+{
+    enum { SMALL = 1 << 14 };
+    const int64_t stride[2] = {x->b_stride[1], x->b_stride[0]}, whole[2] = {x->k, 1};
+    const bool is_whole = (stride[0] == 1 && stride[1] == x->n) || (stride[0] == x->k && stride[1] == 1);
+    *room = NULL;
+    if (is_whole) return matrix(x->b, x->n, x->k, stride, x->dtype);
+    if (x->n * x->k > SMALL) return NULL;
+    const float *from = x->b;
+    float *to = *room = sc_work_take((size_t)(x->n * x->k) * sizeof *to);
+    for (int64_t n = 0; to && n < x->n; n++)
+        for (int64_t k = 0; k < x->k; k++) to[n * x->k + k] = from[n * stride[0] + k * stride[1]];
+    return to ? matrix(to, x->n, x->k, whole, x->dtype) : NULL;
 }
 
 /* Where oneDNN puts its result is its own choice. */
@@ -166,17 +183,18 @@ static bool by_onednn(AtenTensorHandle a, AtenTensorHandle turned, AtenTensorHan
 /* Without the dispatcher: nothing is recorded. */
 int sc_torch_multiply(const sc_dense_product *x, sc_err *e)
 {
-    const bool turns = suits_onednn(x);
-    const int64_t turned[2] = {x->b_stride[1], x->b_stride[0]};
+    float *room = NULL;
     AtenTensorHandle a = matrix(x->a, x->m, x->k, x->a_stride, x->dtype),
-                     b = turns ? matrix(x->b, x->n, x->k, turned, x->dtype)
-                               : matrix(x->b, x->k, x->n, x->b_stride, x->dtype),
+                     across = suits_onednn(x) ? turned(x, &room) : NULL,
+                     b = across ? NULL : matrix(x->b, x->k, x->n, x->b_stride, x->dtype),
                      out = matrix(x->out, x->m, x->n, x->out_stride, x->dtype);
-    const bool made = a && b && out,
-               done = made && (turns ? by_onednn(a, b, out) : !torch.aoti_torch_cpu_mm_out(out, a, b));
+    const bool made = a && (across || b) && out,
+               done = made && (across ? by_onednn(a, across, out) : !torch.aoti_torch_cpu_mm_out(out, a, b));
     sc_torch_drop(&a);
+    sc_torch_drop(&across);
     sc_torch_drop(&b);
     sc_torch_drop(&out);
+    sc_work_give(room);
     if (!made) return sc_error(e, SC_ENOMEM, "out of memory for a dense product");
     return done ? SC_OK : sc_torch_broken(e);
 }
