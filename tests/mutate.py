@@ -126,6 +126,13 @@ MUTATIONS = {  # name: file, text, replacement
     "slices begin where the range does": (
         "compiler/lower/slices.c", "op(l, O_SUB, times(l, slice, width), x.apart)", "start",
     ),
+    "values below an entry are those of the next": (
+        "kernels/convert_tail.c", "const int64_t k = x->was[i] - 1;",
+        "const int64_t k = x->was[i] ? x->was[i] % (x->c->from->view.nval / x->width) : -1;",
+    ),
+    "values below an entry are found by its number": (
+        "kernels/convert_tail.c", "k < 0 ? -1 : k * x->width + w;", "k < 0 ? -1 : k + w;",
+    ),
     "every diagonal has the first row": (
         "kernels/convert_slices.c", "2 * q + 1, bits);", "2 * q + 1, bits | 1);",
     ),
@@ -386,6 +393,9 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "an infinity of bfloat16 is not noticed": (
         "run/holes.c", "case SC_BF16: SUM_UP(uint16_t, |=, (vector)((x & 0x7f80) == 0x7f80)) break;\n", "",
+    ),
+    "an exponential is the product that it is in": (
+        "compiler/expr/derive.c", "binary(w, O_MUL, w->adj, w->a->lhs)", "binary(w, O_MUL, adj, w->a->lhs)",
     ),
     "sums that are merged lose a factor": (
         "compiler/expr/derive_shares.c", "common[n++] = a[k];", "if (!n) common[n++] = a[k];",

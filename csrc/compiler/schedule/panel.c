@@ -68,8 +68,9 @@ static bool choose_transposed(Sched *s)
     for (s->tile = s->tile && s->tile < 128 ? s->tile : 128;
          s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);)
         s->tile /= 2;
-    const Wish *wish = s->p->draft.wish;
-    if (s->p->var[v].fold && prog_few_rows(n) && !(wish && wish->tile[v])) s->tile = (int)n;
+    const bool asked = s->p->draft.wish && s->p->draft.wish->tile[v],
+               fits = n <= STRIP || n * rows <= PANEL_ELEMENTS;
+    if (s->p->var[v].fold && prog_few_rows(n) && fits && !asked) s->tile = (int)n;
     return true;
 }
 
