@@ -366,12 +366,14 @@ bool sc_format_equal(const sc_format *a, const sc_format *b)
     return true;
 }
 
-bool sc_format_is_dense(const sc_format *f)
+int sc_format_dense_tail(const sc_format *f)
 {
-    for (int l = 0; l < f->nlevel; l++)
-        if (sc_kind_of(&f->level[l])->crd || f->level[l].part != SC_WHOLE) return false;
-    return true;
+    int l = f->nlevel;
+    while (l > 0 && !sc_kind_of(&f->level[l - 1])->crd && f->level[l - 1].part == SC_WHOLE) l--;
+    return f->nlevel - l;
 }
+
+bool sc_format_is_dense(const sc_format *f) { return sc_format_dense_tail(f) == f->nlevel; }
 
 /* Lists of coordinates are told apart by their last level. */
 bool sc_format_is_unique(const sc_format *f)

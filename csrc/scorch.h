@@ -66,7 +66,8 @@ int sc_format_parse(sc_format *, const char *text, int ndim, sc_err *);
 void sc_format_print(const sc_format *, char *out, size_t size);
 void sc_format_print_levels(const sc_format *, char *out, size_t size);
 bool sc_format_equal(const sc_format *, const sc_format *);
-bool sc_format_is_dense(const sc_format *);  /* every level is dense and no blocks */
+int sc_format_dense_tail(const sc_format *); /* how many levels at the end are dense and no blocks */
+bool sc_format_is_dense(const sc_format *);  /* every level is */
 bool sc_format_is_unique(const sc_format *); /* no combination of coordinates is stored twice */
 bool sc_format_has_twins(const sc_format *); /* sparse, unique and not padded: see sc_spec.twin */
 

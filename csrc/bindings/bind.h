@@ -115,6 +115,8 @@ typedef struct {
 /* Kept, the latest thousand; the caller gives it back. */
 sc_template *sc_template_get(const char *text, size_t len, sc_err *);
 void sc_template_put(sc_template *); /* null is fine */
+/* Operand k of a request, as far as graphs know it: of so many dimensions and this type. */
+int sc_template_operand(const sc_template *, int k, int ndim, sc_dtype, sc_request *, sc_err *);
 /* Components of a format: level l has pos, crd. */
 bool sc_level_has_pos(const sc_levelspec *);
 bool sc_level_has_crd(const sc_levelspec *);

@@ -30,14 +30,12 @@ static int request_of(const sc_state *s, const sc_template *t, PyObject *ranks, 
     for (int k = 0; k < rq->nin; k++) {
         const long ndim = PyLong_AsLong(PyTuple_GetItem(ranks, k));
         if (PyErr_Occurred()) return -1;
-        if (!t->sparse[k] && sc_format_parse(&rq->in[k].format, "dense", (int)ndim, &e))
-            return sc_bind_raise(s, &e), -1;
-        rq->in[k].dtype = SC_F64;
-        rq->in[k].itype = SC_I64;
         const char *type = types ? PyUnicode_AsUTF8AndSize(PyTuple_GetItem(types, k), NULL) : NULL;
         if (types && !type) return -1;
+        sc_dtype dtype = SC_F64;
         for (int d = 0; type && d < SC_NDTYPE; d++)
-            if (!strcmp(sc_dtype_name((sc_dtype)d), type)) rq->in[k].dtype = (sc_dtype)d;
+            if (!strcmp(sc_dtype_name((sc_dtype)d), type)) dtype = (sc_dtype)d;
+        if (sc_template_operand(t, k, (int)ndim, dtype, rq, &e)) return sc_bind_raise(s, &e), -1;
     }
     return 0;
 }

@@ -228,6 +228,13 @@ sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
     return n ? &n->t : NULL;
 }
 
+int sc_template_operand(const sc_template *t, int k, int ndim, sc_dtype dtype, sc_request *rq, sc_err *e)
+{
+    rq->in[k].dtype = dtype;
+    rq->in[k].itype = SC_I64;
+    return t->sparse[k] ? 0 : sc_format_parse(&rq->in[k].format, "dense", ndim, e);
+}
+
 void sc_template_put(sc_template *t)
 {
     if (t) atomic_fetch_sub(&((cached_template *)(void *)t)->refs, 1);

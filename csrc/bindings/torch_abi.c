@@ -326,12 +326,13 @@ static struct sc_declared *declare(torch_call *c)
     sc_request *rq = sc_malloc(sizeof *rq);
     if (!d || !rq) return free(d), free(rq), sc_error(&c->e, SC_ENOMEM, "out of memory"), NULL;
     *rq = c->template->request;
-    for (int k = 0; k < rq->nin; k++) {
-        rq->in[k].format = c->request.in[k].format;
-        rq->in[k].dtype = d->type[k] = c->request.in[k].dtype;
-        rq->in[k].itype = SC_I64;
+    int rc = SC_OK;
+    for (int k = 0; k < rq->nin && !rc; k++) {
+        const sc_spec *given = &c->request.in[k];
+        d->type[k] = given->dtype;
+        rc = sc_template_operand(c->template, k, given->format.ndim, given->dtype, rq, &c->e);
     }
-    const int rc = sc_outcomes(rq, &n, out, &c->e);
+    if (!rc) rc = sc_outcomes(rq, &n, out, &c->e);
     for (int r = 0; !rc && r < n; r++) d->like |= (uint32_t)(out[r].like >= 0) << r;
     free(rq);
     if (!rc) return d;

@@ -159,7 +159,7 @@ static int convert(const sc_conversion *c)
     const bool all = c->whole && sc_format_is_dense(&c->from->format) && !sc_format_is_dense(&c->to->format);
     way *short_way = c->where || all ? NULL : shortcut(c->from, &c->to->format);
     if (!short_way && !c->where && !all && sc_convert_folds(c)) return sc_convert_fold(c, long_way);
-    if (!short_way && sc_convert_has_tail(c)) return sc_convert_tail(c, convert);
+    if (!short_way && unique(&c->from->format) && sc_convert_has_tail(c)) return sc_convert_tail(c, convert);
     return short_way ? short_way(c) : long_way(c);
 }
 

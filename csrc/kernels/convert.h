@@ -122,7 +122,7 @@ int sc_convert_dense_csr(const sc_conversion *);
  * other formats of sparse ones. */
 bool sc_convert_folds(const sc_conversion *);
 int sc_convert_fold(const sc_conversion *, int (*of_entries)(const sc_conversion *));
-/* Tensors that end in dense levels, to formats that end in the same; convert does what is above. */
+/* Tensors of distinct entries that end in dense levels, to formats that end in the same; convert does what is above. */
 bool sc_convert_has_tail(const sc_conversion *);
 int sc_convert_tail(const sc_conversion *, int (*convert)(const sc_conversion *));
 int sc_convert_dense_coo(const sc_conversion *);

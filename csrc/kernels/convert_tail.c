@@ -17,16 +17,12 @@ typedef struct {
     int64_t *perm;
 } tail;
 
-static bool is_dense(const sc_levelspec *s) { return s->kind == SC_DENSE && s->part == SC_WHOLE; }
-
-/* How many levels two formats end in, dense and alike, without those that are all of one. */
+/* How many levels two formats end in, dense and alike; neither is dense. */
 static int shared(const sc_format *a, const sc_format *b)
 {
+    const int most = (int)sc_min(sc_format_dense_tail(a), sc_format_dense_tail(b));
     int n = 0;
-    for (; n + 1 < a->nlevel && n + 1 < b->nlevel; n++) {
-        const sc_levelspec *s = &a->level[a->nlevel - 1 - n], *t = &b->level[b->nlevel - 1 - n];
-        if (!is_dense(s) || !is_dense(t) || s->dim != t->dim) break;
-    }
+    while (n < most && a->level[a->nlevel - 1 - n].dim == b->level[b->nlevel - 1 - n].dim) n++;
     return n;
 }
 
@@ -34,8 +30,6 @@ bool sc_convert_has_tail(const sc_conversion *c)
 {
     const sc_format *f = &c->from->format, *to = &c->to->format;
     if (sc_format_is_dense(f) || sc_format_is_dense(to) || !c->from->view.nval) return false;
-    for (int l = 0; l < f->nlevel; l++)
-        if (!f->level[l].unique) return false; /* entries may be summed */
     return shared(f, to) > 0;
 }
 

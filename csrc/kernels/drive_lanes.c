@@ -91,11 +91,11 @@ static int lanes(const stepping *r)
     const sc_step *s = r->step;
     if (s->strategy == SC_SERIAL) return 1;
     const double each = sc_size_work(&s->work, r->drive->dim);
-    int n = sc_team_lanes(evaluations(r) * (each > SC_ENTRY_WORK ? each / SC_ENTRY_WORK : 1));
+    const double entry =
+        each > SC_ENTRY_WORK ? each : SC_ENTRY_WORK; /* narrow vectors take as long as wide ones */
+    int n = sc_team_lanes(evaluations(r) * entry / SC_ENTRY_WORK);
     if (s->strategy == SC_PRIVATE) {
         const double copies = RESTART + COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
-        const double entry =
-            each > SC_ENTRY_WORK ? each : SC_ENTRY_WORK; /* narrow vectors take as long as wide ones */
         if (copies > evaluations(r) * entry * (n - 1) / n) n = 1; /* more than other lanes take over */
     }
     if (s->sums) n = r->drive->call.copies[s->sums - 1]; /* the lanes that have them in their caches */

@@ -100,13 +100,14 @@ static void walk(Walk *, Expr *, Expr *adj);
 static Expr *binary(Walk *w, Op op, Expr *a, Expr *b) { return expr_new(w->d->p, op, a, b); }
 static Expr *number(Walk *w, double c) { return expr_const(w->d->p, c); }
 
+/* Whether values can be read from the result: it is stored in the type of the operands. */
+static bool keeps_values(const Walk *w) { return w->a->lhs->tensor->dtype == w->d->p->tensor[0]->dtype; }
+
 /* The value of e, beside its adjoint; from the result where e is all of it. */
 static Expr *value_of(Walk *w, Expr *e, Expr *adj)
 {
-    const Tensor *t = w->a->lhs->tensor;
-    const bool sparse = derive_sparse(t);
-    if (e == w->a->rhs && (!sparse || (expr_has(e, O_REDUCE) && e->op != O_SQRT)) &&
-        t->dtype == w->d->p->tensor[0]->dtype)
+    const bool sparse = derive_sparse(w->a->lhs->tensor);
+    if (e == w->a->rhs && (!sparse || (expr_has(e, O_REDUCE) && e->op != O_SQRT)) && keeps_values(w))
         return w->a->lhs;
     return once(w->d, e, adj);
 }
@@ -230,7 +231,7 @@ static Expr *slope(Walk *w, Expr *e, Expr *adj)
 static bool is_factor(const Walk *w, const Expr *e)
 {
     Fraction m = {.c = 1};
-    if (!w->d->apart || w->a->lhs->tensor->dtype != w->d->p->type) return false;
+    if (!w->d->apart || !keeps_values(w)) return false;
     derive_flatten(w->d, &m, w->a->rhs, false);
     for (int k = 0; k < m.nover; k++)
         if (m.over[k] == e) return true;

@@ -591,9 +591,8 @@ void cost_convert(Prog *p, Tensor *t, const sc_format *to)
     t->format = *to;
     memset(t->positions, 0, sizeof t->positions);
     if (!from.format.nlevel) return;
-    const int end = from.format.nlevel - 1,
-              tail =
-                  (int)sc_min(schedule_dense_tail(t), sc_min(schedule_dense_tail(&from), sc_min(last, end)));
+    const int end = from.format.nlevel - 1, below = (int)sc_min(last, end),
+              tail = (int)sc_min(below, sc_min(sc_format_dense_tail(to), sc_format_dense_tail(&from.format)));
     for (int k = 0; k <= tail; k++) t->positions[last - k] = from.positions[end - k];
     for (int l = 0; l < last - tail && l < end; l++) {
         Tensor guess = from;

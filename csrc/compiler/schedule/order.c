@@ -28,7 +28,7 @@ bool order_follows(const Tensor *t, const Order *o)
  * they can be entered by coordinate. */
 sc_format order_format(const Tensor *t, const Order *o)
 {
-    const int tail = schedule_dense_tail(t);
+    const int tail = sc_format_dense_tail(&t->format);
     const sc_levelspec *end = t->format.level + t->format.nlevel - tail;
     uint32_t stays = 0;
     for (int l = 0; l < tail; l++) stays |= 1u << end[l].dim;

@@ -42,16 +42,6 @@ Index source_index(const Tensor *t, int level)
 
 int expr_unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
 
-int schedule_dense_tail(const Tensor *t)
-{
-    const sc_format *f = &t->format;
-    int n = 0;
-    while (n < f->nlevel && f->level[f->nlevel - 1 - n].kind == SC_DENSE &&
-           f->level[f->nlevel - 1 - n].part == SC_WHOLE)
-        n++;
-    return n;
-}
-
 /* Most coordinates of dimension d have no entry: a level that has them all would outweigh the entries. */
 static bool is_hypersparse(const Tensor *t, int d, int tail)
 {
@@ -61,7 +51,7 @@ static bool is_hypersparse(const Tensor *t, int d, int tail)
 
 void schedule_plain_level(sc_format *f, const Tensor *t, int d)
 {
-    const int tail = schedule_dense_tail(t);
+    const int tail = sc_format_dense_tail(&t->format);
     const bool top = !f->nlevel && f->ndim - tail == 2 && !is_hypersparse(t, d, tail);
     const uint8_t kind = top ? SC_DENSE : SC_COMPRESSED;
     f->level[f->nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = (uint8_t)d};

@@ -176,7 +176,7 @@ static void convert(Sched *s, sc_format *f)
 {
     const Tensor *a = s->a;
     *f = (sc_format){.ndim = a->ndim};
-    if (schedule_dense_tail(a)) return;
+    if (sc_format_dense_tail(&a->format)) return;
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0, d = 0; d < a->ndim; d++) {
             if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;

@@ -18,9 +18,9 @@ Tensor *work_new(Prog *, const char *name, Storage);
 void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
 Expr *expr_stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
-/* Appends a level over dimension d of t to a format: such levels are csr or csc of a matrix, else all compressed. */
+/* Appends a level over dimension d of t to a format: such levels are csr or csc of a matrix, which may have dense levels
+ * below, else all compressed. */
 void schedule_plain_level(sc_format *, const Tensor *t, int d);
-int schedule_dense_tail(const Tensor *); /* how many levels at the end are dense, of whole dimensions */
 
 /* ---- text.c: what a user asks of the scheduler ---- */
 #define WHY 256
