@@ -528,6 +528,25 @@ def test_results_share_the_layouts_of_what_they_are_like():
     assert list(a.memory()["derived"]) == ["csc"]
 
 
+@pytest.mark.parametrize("recorded", (False, True))
+def test_a_structure_whose_own_values_are_never_read_keeps_what_is_derived(recorded):
+    """In training values are new in every step, and so is the tensor, and its transpose."""
+    a = scorch.sparse((torch.rand(40, 30) < 0.2).double(), "csr")
+    w, x = torch.rand(a.nnz).double().requires_grad_(recorded), torch.rand(40, 3).double()
+    for step in range(4):
+        if step == 2:  # the same arrays hold another structure: every row turned round
+            rows = [29 - row.flip(0) for row in a.crd(1).split(a.pos(1).diff().tolist())]
+            a.crd(1).copy_(torch.cat(rows))
+        new = a._with_values(a.values() * w * step)
+        wanted = new.to_dense().T @ x
+        torch.testing.assert_close(scorch.einsum("ij,ik->jk", new, x, schedule="order(j, i, k)"), wanted)
+        torch.testing.assert_close(scorch.einsum("ji,ik->jk", new.T, x, schedule="order(j, i, k)"), wanted)
+        assert list(a.memory()["derived"]) == ["csc", "csr of permute(1, 0)"]
+        assert list(new.T.memory()["derived"]) == ["csr"]
+    new.release()
+    assert not a.memory()["derived"]
+
+
 def test_derived_values_follow_every_write():
     d = matrix(60, 50, 0.3)
     a = scorch.sparse(d, "csc")

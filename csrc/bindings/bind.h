@@ -163,6 +163,7 @@ typedef struct sc_core {
     int64_t generation;     /* counts changes of the structure */
     sc_derived *derived;    /* newest first */
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
+    PyObject *turned;       /* null, or a dict: the first tensor in each order of dimensions */
     double products;        /* multiplied and added with it so far, with values of its own or of others */
     int32_t often;  /* as in sc_spec, for all tensors of this structure, but for what diagonals share */
     int32_t shared; /* that, of the structure numbered shared_of; -1: not counted */
@@ -171,6 +172,8 @@ typedef struct sc_core {
     int nextslot;
 } sc_core;
 
+/* The core that knows what tensors of its structure have in common. */
+static inline sc_core *sc_core_root(sc_core *c) { return c->origin ? c->origin : c; }
 int sc_core_register(PyObject *module, sc_state *);
 /* Looks at the components again; validates if the structure changed. */
 int sc_core_refresh(const sc_state *, sc_core *);

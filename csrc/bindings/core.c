@@ -86,9 +86,23 @@ int sc_core_refresh(const sc_state *s, sc_core *c)
     return sc_bind_raise(s, &e), -1;
 }
 
+/* Whether two cores last saw the same arrays of structure, as they are now. */
+static bool saw_same(const sc_core *a, const sc_core *b)
+{
+    bool same = a->ncomp == b->ncomp;
+    for (int i = 0; same && i < a->ncomp - 1; i++)
+        same = a->comp[i].data == b->comp[i].data && a->comp[i].version == b->comp[i].version;
+    return same;
+}
+
 const sc_tensor *sc_core_counted(sc_core *c)
 {
+    if (c->t.rows.most) return &c->t;
+    sc_core *all = sc_core_root(c);
+    const bool same = saw_same(all, c);
+    if (same) c->t.rows = all->t.rows;
     if (!c->t.rows.most) sc_census_rows(&c->t);
+    if (same) all->t.rows = c->t.rows;
     return &c->t;
 }
 
@@ -349,8 +363,9 @@ static PyObject *core_refresh(PyObject *self, PyObject *unused)
 static PyObject *core_release(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    sc_core *c = (sc_core *)self, *root = c->origin ? c->origin : c;
+    sc_core *root = sc_core_root((sc_core *)self);
     sc_derived_drop(root);
+    Py_CLEAR(root->turned);
     root->often = 0;
     root->products = 0;
     Py_RETURN_NONE;
@@ -359,7 +374,7 @@ static PyObject *core_release(PyObject *self, PyObject *unused)
 static PyObject *core_expect(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    sc_core *c = (sc_core *)self, *root = c->origin ? c->origin : c;
+    sc_core *root = sc_core_root((sc_core *)self);
     if (!root->often) root->often = 1;
     Py_RETURN_NONE;
 }
@@ -369,12 +384,20 @@ static PyObject *core_with_values(PyObject *self, PyObject *values)
     sc_core *c = (sc_core *)self;
     sc_core *new = sc_core_with_values(PyType_GetModuleState(Py_TYPE(self)), c, values);
     if (!new) return NULL;
-    new->origin = (sc_core *)Py_NewRef(c->origin ? (PyObject *)c->origin : self);
+    new->origin = (sc_core *)Py_NewRef((PyObject *)sc_core_root(c));
     if (new->t.dtype == c->t.dtype) {
         memcpy(new->slot, c->slot, sizeof new->slot);
         new->nextslot = c->nextslot;
     }
     return (PyObject *)new;
+}
+
+static PyObject *core_turned(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    sc_core *root = sc_core_root((sc_core *)self);
+    if (!root->turned) root->turned = PyDict_New();
+    return Py_XNewRef(root->turned);
 }
 
 /* blocks(side, share) -> (entries seen, blocks that hold them, entries in blocks that are full enough) */
@@ -413,7 +436,7 @@ static PyObject *core_memory(PyObject *self, PyObject *unused)
     (void)unused;
     sc_core *c = (sc_core *)self;
     PyObject *list = PyList_New(0);
-    for (sc_derived *d = (c->origin ? c->origin : c)->derived; list && d; d = d->next) {
+    for (sc_derived *d = sc_core_root(c)->derived; list && d; d = d->next) {
         char text[512];
         sc_format_print(&d->core->t.format, text, sizeof text);
         if (append(list, Py_BuildValue("(sL)", text, (long long)sc_derived_bytes(d)))) Py_CLEAR(list);
@@ -447,6 +470,7 @@ static void core_dealloc(PyObject *self)
     }
     Py_XDECREF(c->perm);
     Py_XDECREF((PyObject *)c->origin);
+    Py_XDECREF(c->turned);
     release(self);
     Py_DECREF(type);
 }
@@ -471,6 +495,8 @@ static PyMethodDef core_methods[] = {
      "looks at the components again; ValueError if they became malformed"},
     {"with_values", core_with_values, METH_O,
      "a core of the same structure with other values, sharing derived layouts"},
+    {"turned", core_turned, METH_NOARGS,
+     "a dict that tensors of this structure share, of the first in each order of dimensions"},
     {"release", core_release, METH_NOARGS, "drops derived layouts, and what was counted"},
     {"expect", core_expect, METH_NOARGS, "says that products with it will be many: a layout of its own pays"},
     {"blocks", core_blocks, METH_VARARGS,

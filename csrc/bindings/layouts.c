@@ -24,8 +24,6 @@
 #define GAIN 1.1
 #define SLICE 16
 
-static sc_core *root(sc_core *c) { return c->origin ? c->origin : c; }
-
 static bool is_sliced(const sc_format *f)
 { return f->nlevel && sc_kind_of(&f->level[f->nlevel - 1])->sliced; }
 
@@ -251,7 +249,7 @@ static sc_core *cut_again(const sc_state *s, sc_core *all, sc_core *c, const sc_
 /* Whoever writes to the values, and however: what they were is known by a number. */
 static sc_core *derive_cut(const sc_state *s, sc_core *c, const sc_format *f)
 {
-    sc_core *all = root(c);
+    sc_core *all = sc_core_root(c);
     if (all != c && sc_core_refresh(s, all)) return NULL;
     const sc_digest print = fingerprint(c);
     sc_derived *d = *find(all, c, f);
@@ -273,7 +271,7 @@ static void drop_unpaid(sc_core *all)
 
 int32_t sc_core_often(sc_core *c)
 {
-    sc_core *all = root(c);
+    sc_core *all = sc_core_root(c);
     if (all->often <= 0) return 0;
     if (all->shared < 0) drop_unpaid(all);
     if (!all->shared || all->shared_of != all->generation) {
@@ -286,7 +284,7 @@ int32_t sc_core_often(sc_core *c)
 
 void sc_core_count(sc_core *c, double products)
 {
-    c = root(c);
+    c = sc_core_root(c);
     c->products += products;
     if (!c->often && c->products > MANY) c->often = 1;
 }

@@ -117,6 +117,8 @@ static int resolve(product *p, sc_slot *slot)
     return rc ? -1 : done;
 }
 
+static void keep(sc_core *c, const sc_slot *slot) { c->slot[c->nextslot++ % SC_MAXSLOT] = *slot; }
+
 static int prepare(product *p)
 {
     const sc_tensor *x = &p->in[p->dense];
@@ -127,8 +129,12 @@ static int prepare(product *p)
     p->program = find(p->core, &want);
     if (p->program) return 1;
     int done = resolve(p, &want);
-    if (done == 1) p->core->slot[p->core->nextslot++ % SC_MAXSLOT] = want;
-    return done;
+    if (done != 1) return done;
+    keep(p->core, &want);
+    sc_core *all = sc_core_root(p->core);
+    if (all != p->core && all->t.dtype == p->core->t.dtype && all->generation == p->core->generation)
+        keep(all, &want);
+    return 1;
 }
 
 /* ---- the result ---- */

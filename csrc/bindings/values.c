@@ -60,7 +60,8 @@ static int copy_fact(PyObject *to, PyObject *from, PyObject *name)
 static int copy_origin(const sc_state *s, PyObject *to, PyObject *from)
 {
     PyObject *core = PyDict_GetItemWithError(from, s->name.core);
-    if (core) return PyDict_SetItem(to, s->name.origin, core);
+    if (core && (PyObject *)Py_TYPE(core) == (PyObject *)s->core_type)
+        return PyDict_SetItem(to, s->name.origin, (PyObject *)sc_core_root((sc_core *)core));
     return copy_fact(to, from, s->name.origin) || copy_fact(to, from, s->name.made) ? -1 : 0;
 }
 
@@ -87,8 +88,25 @@ static PyObject *of_facts(const sc_state *s, PyObject *own, PyObject *values)
     return made;
 }
 
+static bool is_tensor(const sc_state *s, PyObject *x)
+{ return x && (PyObject *)Py_TYPE(x) == s->tensor_type; }
+
+/* What is derived from a structure is kept with the core of the tensor that it came with, which is made for that. */
+static int need_core(const sc_state *s, PyObject *a, PyObject *own, PyObject *values)
+{
+    if (PyDict_GetItemWithError(own, s->name.core) || PyDict_GetItemWithError(own, s->name.origin)) return 0;
+    if (!is_tensor(s, values) || !is_tensor(s, PyDict_GetItemWithError(own, s->name.values))) return 0;
+    PyObject *core = PyObject_CallFunctionObjArgs(s->sparse.core_of, a, NULL);
+    Py_XDECREF(core);
+    return core ? 0 : -1;
+}
+
 PyObject *sc_bind_like(const sc_state *s, PyObject *a, PyObject *values)
-{ return of_facts(s, sc_bind_facts(a), values); }
+{
+    PyObject *own = sc_bind_facts(a);
+    if (own && need_core(s, a, own, values)) return NULL;
+    return of_facts(s, own, values);
+}
 
 /* ---- values alone ---- */
 /* Whether a format, a key of s->sparse.single, stores each entry once and nothing else. */

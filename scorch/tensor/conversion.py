@@ -11,7 +11,7 @@ from .. import _C, _torch
 from . import rooms
 from .entries import build, entries, rearranged
 from .format import Format, Layout, bound, is_composed, layout, relabelled
-from .sparsetensor import SparseTensor, core_of
+from .sparsetensor import SparseTensor, core_of, known_core
 from .values import assemble, needs_grad, tracked
 from .wrapping import fresh, wrap
 
@@ -193,6 +193,16 @@ _DENSE_GRADIENT = (
 
 
 # ---- the order of dimensions ----
+def _share(made: SparseTensor, a: SparseTensor, order: tuple[int, ...]) -> None:
+    """What is derived from a structure with its dimensions in an order is kept with the first such tensor."""
+    core = known_core(a)
+    if core is None or is_composed(made._fmt) or not _C.plain():
+        return
+    first = core.turned().setdefault(order, made)
+    if first is not made:
+        made.__dict__["_origin"] = core_of(first)
+
+
 def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     """Dimensions in another order: the arrays stay, their dimensions are relabelled."""
     n = a._ndim
@@ -205,6 +215,7 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     if order not in kept:
         form = layout(relabelled(a._fmt, n, order), n)
         kept[order] = wrap(form, [a.shape[d] for d in order], a._arrays())
+        _share(kept[order], a, order)
     made = kept[order]
     if not tracked(a):
         return made

@@ -62,6 +62,11 @@ def core_of(self: SparseTensor) -> _C.Core:
     return core
 
 
+def known_core(self: SparseTensor) -> _C.Core | None:
+    """The core of this tensor, or of one with its structure; None where nothing is known of it yet."""
+    return self.__dict__.get("_core") or self.__dict__.get("_origin")
+
+
 def partwise(f: Callable) -> Callable:
     """f, a function of the table that takes composed tensors as they are; others get them as csr."""
     f.partwise = True
@@ -334,7 +339,7 @@ class SparseTensor(_Tensor):
 
     def release(self) -> None:
         """Drops derived layouts; the next call that needs one makes it again."""
-        if (core := self.__dict__.get("_core")) is not None:
+        if (core := known_core(self)) is not None:
             core.release()
         for name in ("_relabelled", "_strips", "_derived"):
             self.__dict__.pop(name, None)

@@ -134,6 +134,8 @@ def renewed(a: SparseTensor, values: torch.Tensor) -> SparseTensor:
         return _C.like(a, values)
     if not torch.is_grad_enabled():
         return _C.like(a, values.detach())
+    if "_origin" not in a.__dict__ and values.__class__ in _torch.PLAIN and a._val.__class__ in _torch.PLAIN:
+        core_of(a)  # which keeps what is derived from the structure
     return _Make.apply(values, partial(_C.like, a.__dict__))
 
 

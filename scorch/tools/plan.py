@@ -10,7 +10,7 @@ from ..functions.explanation import Explanation
 from ..functions.expressions import explain
 from ..tensor import rooms
 from ..tensor.format import Format
-from ..tensor.sparsetensor import SparseTensor, core_of
+from ..tensor.sparsetensor import SparseTensor, core_of, known_core
 from ..tensor.values import bytes_kept
 
 
@@ -67,9 +67,10 @@ def _check(A: SparseTensor, calls: object) -> None:
 def memory(A: SparseTensor) -> dict[str, object]:
     """Bytes of a tensor, and of the layouts that were derived from it and are kept."""
     tensor, derived = A.nbytes, {}
-    core = A.__dict__.get("_core")
-    derived |= dict(core.memory()[1]) if core is not None else {}
-    for dims, other in A.__dict__.get("_relabelled", {}).items():
+    core, turned = known_core(A), A.__dict__.get("_relabelled", {})
+    if core is not None:
+        derived, turned = dict(core.memory()[1]), turned | core.turned()
+    for dims, other in turned.items():
         derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
     for (wide, added, _), kept in A.__dict__.get("_strips", {}).items():
         name = f"strips, float{64 if wide else 32}{', added' if added else ''}"
