@@ -286,16 +286,37 @@ def test_relations_are_compiled_once():
 
 
 def test_the_cube_of_relations_is_found_again():
-    layer, x = scorch.nn.RGCNConv(8, 8, 3).double(), torch.rand(20, 8).double()
+    layer, x = scorch.nn.RGCNConv(8, 64, 60).double(), torch.rand(20, 8).double()
     compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
-    kept = scorch.nn._graph._recent
+    kept = scorch.nn._relations._cubes
     for k in range(3):  # other structures, and other values of the last
-        edges, kinds = torch.randint(20, (2, 50)), torch.randint(3, (50,))
+        edges, kinds = torch.randint(20, (2, 50)), torch.randint(60, (50,))
         graph = layer.adjacency(edges, kinds, 20).double()
         for matrix in (graph, graph * 2):
-            count = len(kept._made)
+            count = len(kept)
             torch.testing.assert_close(compiled(x, matrix), layer(x, matrix))
-            assert len(kept._made) == count + (matrix is graph), k
+            assert len(kept) == count + (matrix is graph), k
+
+
+@pytest.mark.parametrize("bases", (None, 7), ids=("relations", "bases"))
+@pytest.mark.parametrize("sizes", ((3, 5), (8, 64)), ids=("wide", "narrow"))
+def test_gradients_of_relations_summed_along_edges(sizes, bases):
+    """To all that they are made of, also the values of the matrix; without a size that nobody knows."""
+    layer = scorch.nn.RGCNConv(*sizes, 60, num_bases=bases).double()
+    edges, kinds = torch.randint(40, (2, 300)), torch.randint(60, (300,))
+    graph = layer.adjacency(edges, kinds, 40).double()
+    values, x = graph.values().clone().requires_grad_(), torch.rand(40, sizes[0]).double().requires_grad_()
+    counter = CompileCounterWithBackend("aot_eager")
+
+    def f(x, values):
+        return layer(x, graph._with_values(values))
+
+    def step(g):
+        y = g(x, values)
+        return [y.detach(), *torch.autograd.grad((y * y).sum(), [x, values, *layer.parameters()])]
+
+    torch.testing.assert_close(step(torch.compile(f, backend=counter)), step(f))
+    assert counter.frame_count == 1
 
 
 def test_graphs_hold_operators_without_kernels_in_python():

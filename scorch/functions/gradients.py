@@ -147,9 +147,9 @@ class _Call(_torch.AutogradNode):
     def backward(ctx, *grads):
         saved, n = ctx.saved_tensors, len(ctx.ranks)
         results = dict(zip(ctx.kept, saved[n:], strict=False))
-        add = lambda gradient, found: _add(ctx, gradient, saved, results, grads, found)  # noqa: E731
+        call = _Pulled(ctx.run, ctx.sparse, saved, results, grads)
         given, wanted = mask([g is not None for g in grads]), mask(ctx.needs_input_grad[2:])
-        return None, None, *gradients_by(ctx.program, ctx.ranks, wanted, given, add)
+        return None, None, *gradients_by(ctx.program, ctx.ranks, wanted, given, call.add)
 
 
 _BATCHED = (
@@ -175,32 +175,52 @@ def _to_sparse(grad: torch.Tensor) -> SparseTensor:
     return grad if _sparse(grad) else sparse(grad)
 
 
-def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Tensor | None]) -> None:
-    """Runs a program of gradients, and finds those to the operands that it is for."""
-    inputs = []
-    for origin, index, dim in gradient.sources:
+class _Pulled(NamedTuple):
+    """A call whose gradients are wanted: which results are sparse, operands, results that are read by number,
+    gradients to results."""
+
+    run: Callable
+    sparse: Sequence[bool]
+    operands: Sequence[torch.Tensor]
+    results: dict[int, torch.Tensor]
+    grads: Sequence[torch.Tensor | None]
+
+    def source(self, origin: str, index: int, dim: int) -> torch.Tensor:
+        """An operand of a program of gradients."""
         if origin == "operand":
-            inputs.append(operands[index])
-        elif origin == "result":
-            inputs.append(results[index])
-        elif origin == "gradient":
-            grad = grads[index]
-            inputs.append(_to_sparse(grad) if ctx.sparse[index] else _plain(_dense(grad)))
-        else:
-            x = operands[index]
-            arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
-            inputs.append(wrap(layout("csr", 2), (x.shape[dim],) * 2, arrays))
-    outs = run_eagerly(gradient.program, inputs, ctx.run)
-    for k, lacks, number in gradient.results:
-        x, out = operands[k], outs[number]
-        if not _sparse(x):
-            out = fit(out, lacks, x.shape, x.dtype)
-        elif not _sparse(out):  # x has plain dense levels
-            order = [dim for _, _, dim, *_ in layout(x._fmt, x._ndim).levels]
-            out = x._with_values(fit(out, lacks, x.shape, x.dtype).permute(order).reshape(-1))
-        elif out._val.dtype is not x._val.dtype:
-            out = out.to(x._val.dtype)
-        found[k] = out
+            return self.operands[index]
+        if origin == "result":
+            return self.results[index]
+        if origin == "gradient":
+            grad = self.grads[index]
+            return _to_sparse(grad) if self.sparse[index] else _plain(_dense(grad))
+        x = self.operands[index]
+        arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
+        return wrap(layout("csr", 2), (x.shape[dim],) * 2, arrays)
+
+    def add(self, gradient: Gradient, found: list[torch.Tensor | None]) -> None:
+        """Runs a program of gradients, and finds those to the operands that it is for."""
+        outs = run_eagerly(gradient.program, [self.source(*s) for s in gradient.sources], self.run)
+        for k, lacks, number in gradient.results:
+            found[k] = _like_operand(outs[number], self.operands[k], lacks)
+
+
+def _like_operand(out: torch.Tensor, x: torch.Tensor, lacks: int) -> torch.Tensor:
+    if not _sparse(x):
+        return fit(out, lacks, x.shape, x.dtype)
+    if not _sparse(out):  # x has plain dense levels
+        order = [dim for _, _, dim, *_ in layout(x._fmt, x._ndim).levels]
+        return x._with_values(fit(out, lacks, x.shape, x.dtype).permute(order).reshape(-1))
+    return out if out._val.dtype is x._val.dtype else out.to(x._val.dtype)
+
+
+def gradients_of_sum(
+    program: str, operands: Sequence[torch.Tensor], grad: torch.Tensor, wanted: Sequence[bool], run: Callable
+) -> list[torch.Tensor | None]:
+    """The gradients to operands of a sum of products, from that to its result, which is dense."""
+    ranks = tuple([x._ndim if _sparse(x) else x.dim() for x in operands])
+    call = _Pulled(run, (False,), operands, {}, (grad,))
+    return gradients_by(program, ranks, mask(wanted), 1, call.add)
 
 
 def run_eagerly(program: str, operands: list[torch.Tensor], run: Callable) -> list[torch.Tensor]:

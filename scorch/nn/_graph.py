@@ -8,14 +8,12 @@ faster, because it is made once.
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 
-from .. import _C
 from .._torch import apart, surely, unknown_size, version
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
@@ -25,6 +23,8 @@ from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, needs_grad
 from ..tensor.wrapping import wrap
+from ._recent import Recent
+from ._relations import cube_of, relational
 
 
 class RowShards:
@@ -64,7 +64,8 @@ class _Derived:
 
 
 # ---- matrices of graphs in traced code: an operator, because the number of edges decides their sizes ----
-_CSR, _CSF = layout("csr", 2), layout("csf", 3)
+_CSR = layout("csr", 2)
+_SMALL = 1 << 16  # numbers in rows of relations that take less time than a call of an operator
 _lib = torch.library.Library("scorch", "FRAGMENT")
 _lib.define(
     "adjacency(str format, Tensor[] graph, SymInt nodes, bool loops, str normalize) -> "
@@ -74,33 +75,7 @@ _lib.define(
     "adjacency_gradient(str format, Tensor[] graph, SymInt nodes, bool loops, str normalize, Tensor grad)"
     " -> Tensor"
 )
-_lib.define(
-    "relations(str format, Tensor[] structure, SymInt[] sizes, SymInt entries, int count) -> Tensor[]"
-)
-
-
-class _Recent:
-    """Matrices that traced convolutions asked for, found by what the arrays of the graph hold.
-
-    The newest stays, and older ones while all together take no more than LIMIT bytes.
-    """
-
-    LIMIT = 64 << 20
-
-    def __init__(self) -> None:
-        self._made: OrderedDict[tuple, tuple[torch.Tensor, ...]] = OrderedDict()
-
-    def __call__(self, arrays: list[torch.Tensor], options: tuple, make: Callable) -> list[torch.Tensor]:
-        """Copies, since the arrays an operator returns are the caller's."""
-        key = (_C.fingerprint(tuple(a.contiguous() for a in arrays)), options)
-        self._made[key] = self._made.pop(key, None) or make()
-        self._made.move_to_end(key)
-        while len(self._made) > 1 and sum(a.nbytes for m in self._made.values() for a in m) > self.LIMIT:
-            self._made.popitem(last=False)
-        return [a.clone() for a in self._made[key]]
-
-
-_recent = _Recent()
+_recent = Recent()
 
 
 def edges_and_weights(matrix: SparseTensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -129,7 +104,7 @@ def _adjacency_arrays(
     def make() -> tuple[torch.Tensor, ...]:
         return _matrix_of(format, graph, *options).to(index_dtype=torch.int64)._arrays()
 
-    return tuple(_recent(graph, (format, *options), make))
+    return tuple([a.clone() for a in _recent(graph, (format, *options), make)])
 
 
 @torch.library.register_fake("scorch::adjacency", lib=_lib)
@@ -189,42 +164,6 @@ def _traced(
         format, arrays = "", [graph] if weight is None else [graph, weight]
     arrays = torch.ops.scorch.adjacency(format, arrays, nodes, loops, normalize)
     return wrap(_CSR, (nodes, nodes), arrays)
-
-
-def _cube(matrix: SparseTensor, count: int) -> SparseTensor:
-    """Relations side by side [N, R * N] as a tensor [N, R, N]; traced, its structure is found again."""
-    if not torch.compiler.is_compiling() or matrix._fmt != "csr":
-        return matrix.unflatten(1, (count, -1)).convert("csf")
-    *structure, values = matrix._arrays()
-    *made, place = torch.ops.scorch.relations("csr", structure, list(matrix.shape), values.shape[0], count)
-    rows, columns = matrix.shape
-    return wrap(_CSF, (rows, count, columns // count), (*made, matrix.values()[place]))
-
-
-@torch.library.impl(_lib, "relations", "CPU")
-@apart
-@torch.no_grad()
-def _relations(
-    format: str, structure: list[torch.Tensor], sizes: list[int], entries: int, count: int
-) -> list[torch.Tensor]:
-    """pos and crd of the cube, and the place in the matrix's values of each entry."""
-
-    def make() -> tuple[torch.Tensor, ...]:
-        matrix = wrap(
-            layout(format, 2), tuple(sizes), (*structure, torch.arange(1, entries + 1, device="cpu"))
-        )
-        *made, place = matrix.unflatten(1, (count, -1)).convert("csf")._arrays()
-        return *made, place - 1
-
-    return _recent(structure, (format, *sizes, count), make)
-
-
-@torch.library.register_fake("scorch::relations", lib=_lib)
-def _relations_fake(format, structure, sizes, entries, count):
-    rows, fibres = unknown_size(), unknown_size()
-    lengths = (2, rows, rows + 1, fibres, fibres + 1, entries)
-    made = [structure[0].new_empty(n) for n in lengths]
-    return [*made, structure[0].new_empty(entries, dtype=torch.int64)]
 
 
 def is_plain(graph: object) -> bool:
@@ -590,23 +529,42 @@ class RGCNConv(nn.Module):
         narrower. Else one expression goes along the edges, and no such rows exist; with bases, the weights of
         relations as an expression of their own took as long forwards and up to 2.6 times as long backwards.
         Measured with 10000 nodes, 60000 edges, uniform and power law, 2 to 50 relations, 16 and 64 features.
+        Traced, sums along edges are an operator that costs 40 us more, so few and small rows are all made.
         """
         weight, comp = self.weight, self.comp
         if comp is not None and x is not None and weight.size(0) >= self.num_relations:
             weight, comp = (comp @ weight.flatten(1)).view(-1, *weight.shape[1:]), None
-        few = x is None or surely(matrix.shape[0] * weight.size(0) <= matrix._val.shape[0])
+        rows, traced = matrix.shape[0] * weight.size(0), torch.compiler.is_compiling()
+        few = x is None or surely(rows <= matrix._val.shape[0])
         narrows = x is None or self.out_channels < self.in_channels
-        if few and narrows and comp is None:
+        if comp is None and (
+            (few and (narrows or traced)) or (traced and surely(rows * self.out_channels <= _SMALL))
+        ):
             messages = weight if x is None else torch.einsum("nk,rko->rno", x, weight)
             return matrix @ messages.reshape(-1, self.out_channels)
-        cube = self._cube(matrix, None, matrix.dtype, lambda: _cube(matrix, self.num_relations))
-        text, edges = ("ibj", [cube]) if comp is None else ("irj,rb", [cube, comp])
+        nodes, out, bases = matrix.shape[0], self.out_channels, weight.size(0)
         if not few:
-            return einsum(f"{text},jk,bko->io", *edges, x, weight, format="dense")
+            return self._along_edges(matrix, comp, "jk,bko->io", (x, weight), (nodes, out))
         if narrows:
             messages = weight if x is None else torch.einsum("nk,bko->bno", x, weight)
-            return einsum(f"{text},bjo->io", *edges, messages, format="dense")
-        return einsum(f"{text},jk->ibk", *edges, x, format="dense").flatten(1) @ weight.flatten(0, 1)
+            return self._along_edges(matrix, comp, "bjo->io", (messages,), (nodes, out))
+        sums = self._along_edges(matrix, comp, "jk->ibk", (x,), (nodes, bases, self.in_channels))
+        return sums.flatten(1) @ weight.flatten(0, 1)
+
+    def _along_edges(
+        self,
+        matrix: SparseTensor,
+        comp: torch.Tensor | None,
+        text: str,
+        operands: tuple[torch.Tensor, ...],
+        shape: tuple[int, ...],
+    ) -> torch.Tensor:
+        """An einsum of the relations, [i, b, j] or through bases [i, r, j], [r, b], and other operands."""
+        text, operands = ("ibj," + text, operands) if comp is None else ("irj,rb," + text, (comp, *operands))
+        if torch.compiler.is_compiling() and matrix._fmt == "csr":
+            return relational(text, matrix, self.num_relations, operands, shape)
+        cube = self._cube(matrix, None, matrix.dtype, lambda: cube_of(matrix, self.num_relations))
+        return einsum(text, cube, *operands, format="dense")
 
     def adjacency(self, edge_index: torch.Tensor, edge_type: torch.Tensor, nodes: int) -> SparseTensor:
         """The relations' matrices side by side, [nodes, relations * nodes], rows divided by their number of

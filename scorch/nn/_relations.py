@@ -1,0 +1,123 @@
+"""Sums over the edges of several relations, in traced code: one operator.
+
+The matrices of all relations lie side by side, [N, R * N]; what sums over relations and neighbours reads
+them as a tensor [N, R, N]. Its structure is found once, by what the arrays of the matrix hold, and never
+leaves the operator: traced, its lengths would be sizes that nobody knows, its arrays copies in every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from .._torch import apart, constant
+from ..functions.gradients import gradients_of_sum
+from ..functions.program import known_program
+from ..functions.run import run
+from ..tensor.format import layout
+from ..tensor.sparsetensor import SparseTensor
+from ..tensor.values import values_of
+from ..tensor.wrapping import wrap
+from ._recent import Recent
+
+_CSR, _CSF = layout("csr", 2), layout("csf", 3)
+_CALL = "str text, Tensor[] matrix, SymInt[] sizes, int count, Tensor[] operands, SymInt[] shape"
+_lib = torch.library.Library("scorch", "FRAGMENT")
+_lib.define(f"relational({_CALL}) -> Tensor")
+_lib.define(f"relational_gradient({_CALL}, Tensor grad, bool[] wanted) -> Tensor[]")
+_cubes = Recent()
+
+
+def cube_of(matrix: SparseTensor, count: int) -> SparseTensor:
+    """Relations side by side [N, R * N] as a tensor [N, R, N]."""
+    return matrix.unflatten(1, (count, -1)).convert("csf")
+
+
+def relational(
+    text: str, matrix: SparseTensor, count: int, operands: Sequence[torch.Tensor], shape: Sequence[int]
+) -> torch.Tensor:
+    """``einsum(text, cube_of(matrix, count), *operands)`` of a matrix in csr, dense and of a known shape."""
+    arrays = [*matrix._arrays()[:-1], values_of(matrix)]
+    return torch.ops.scorch.relational(text, arrays, list(matrix.shape), count, list(operands), list(shape))
+
+
+# ---- the operators ----
+@constant
+def _program(text: str) -> str:
+    count = text.count(",")
+    return known_program(text, (), ((3, _CSF.text), *[None] * count), "dense", None, "zero")
+
+
+def _cube(
+    matrix: list[torch.Tensor], sizes: list[int], count: int
+) -> tuple[SparseTensor, torch.Tensor, torch.Tensor]:
+    """A cube with values of the type, whose layouts others of its structure share; the place in the matrix of
+    each of its entries, and the other way round."""
+    *structure, values = matrix
+
+    def make() -> tuple[torch.Tensor, ...]:
+        numbers = torch.arange(1, len(values) + 1, device="cpu")
+        cube = cube_of(wrap(_CSR, tuple(sizes), (*structure, numbers)), count)
+        place = cube.values() - 1
+        arrays = (*cube._arrays()[:-1], values.detach().index_select(0, place))
+        return wrap(_CSF, tuple(cube.shape), arrays), place, place.argsort()
+
+    return _cubes(structure, (*sizes, count, values.dtype), make)
+
+
+def _operands(
+    matrix: list[torch.Tensor], sizes: list[int], count: int, operands: list[torch.Tensor]
+) -> list[torch.Tensor]:
+    cube, place, _ = _cube(matrix, sizes, count)
+    return [cube._with_values(matrix[-1].index_select(0, place)), *operands]
+
+
+@torch.library.impl(_lib, "relational", "CPU")
+@apart
+@torch.no_grad()
+def _relational(text, matrix, sizes, count, operands, shape):
+    return run(_program(text), _operands(matrix, sizes, count, operands))[0]
+
+
+@torch.library.impl(_lib, "relational_gradient", "CPU")
+@apart
+@torch.no_grad()
+def _relational_gradient(text, matrix, sizes, count, operands, shape, grad, wanted):
+    given = _operands(matrix, sizes, count, operands)
+    found = gradients_of_sum(_program(text), given, grad, wanted, run)
+    if wanted[0]:
+        back = _cube(matrix, sizes, count)[2]
+        found[0] = found[0].values().index_select(0, back)
+    return [x for x, flag in zip(found, wanted, strict=True) if flag]
+
+
+@torch.library.register_fake("scorch::relational", lib=_lib)
+def _relational_fake(text, matrix, sizes, count, operands, shape):
+    return operands[-1].new_empty(shape)
+
+
+@torch.library.register_fake("scorch::relational_gradient", lib=_lib)
+def _relational_gradient_fake(text, matrix, sizes, count, operands, shape, grad, wanted):
+    return [x.new_empty(x.shape) for x, flag in zip([matrix[-1], *operands], wanted, strict=True) if flag]
+
+
+def _setup(ctx, inputs, output):
+    text, matrix, sizes, count, operands, shape = inputs
+    ctx.save_for_backward(*matrix, *operands)
+    ctx.call = text, len(matrix), sizes, count, shape
+
+
+def _backward(ctx, grad):
+    text, n, sizes, count, shape = ctx.call
+    matrix, operands = list(ctx.saved_tensors[:n]), list(ctx.saved_tensors[n:])
+    wanted = [x.requires_grad for x in (matrix[-1], *operands)]
+    given = torch.ops.scorch.relational_gradient(
+        text, matrix, sizes, count, operands, shape, grad.contiguous(), wanted
+    )
+    found = iter(given)
+    of_values, *of_operands = [next(found) if flag else None for flag in wanted]
+    return None, [*[None] * (n - 1), of_values], None, None, of_operands, None
+
+
+torch.library.register_autograd("scorch::relational", _backward, setup_context=_setup, lib=_lib)
