@@ -146,6 +146,7 @@ static sc_core *derive_shared(const sc_state *s, sc_core *c, const sc_format *f)
     if (sc_core_refresh(s, c->origin)) return NULL;
     sc_core *d = sc_core_derive(s, c->origin, f);
     if (!d || !d->perm) return d;
+    (void)sc_core_counted(d); /* once for all */
     sc_core *own = sc_core_with_values(s, d, c->comp[c->ncomp - 1].tensor);
     Py_DECREF((PyObject *)d);
     return own;
