@@ -142,6 +142,21 @@ def test_training_a_feed_forward_network():
     assert torch.allclose(torch.tensor([*losses(scorch.dynamic)]), torch.tensor([*losses(lambda x: x)]))
 
 
+def test_a_copy_of_a_weight_that_changes_is_not_made():
+    """And one that was made is made anew when the weight has changed."""
+    x, w = torch.rand(256, 8), torch.rand(8, 6)
+    way = ways._by_library_along_columns
+    for _ in range(3):  # as in training
+        w.add_(1)
+        torch.testing.assert_close(way(x, w, False), x @ w)
+        assert ways._kept[id(w)].copy is None
+    for _ in range(2):
+        torch.testing.assert_close(way(x, w, False), x @ w)
+        assert torch.equal(ways._kept[id(w)].copy, w.t())
+    w.mul_(2)
+    torch.testing.assert_close(way(x, w, False), x @ w)
+
+
 def test_a_weight_that_changes_is_read_again():
     x = integers(20, 50, zeros=0.97)
     layer = torch.nn.Linear(50, 30, bias=False)

@@ -31,28 +31,42 @@ _FEW = 8  # but at least so many
 _WORTH = 0.5  # the share of zeros below which nothing but dense is tried
 _SMALL = 1 << 20  # multiply-adds of a product that is too short for any way but dense
 _LISTED = 3e-5  # seconds, of finding rows and putting them back
+_MANY = 128  # rows from which on a copy of the weight may pay
 _TURNS = 3  # of each way, where they are measured
 _SHAPES = 256  # whose speeds are kept
 
 
-# ---- a copy that is kept ----
-_kept: dict[int, tuple[weakref.ref, tuple, torch.Tensor]] = {}
+# ---- copies that are kept ----
+class _Kept(NamedTuple):
+    """Of a weight: what it was, and a copy that lies the other way, or None before there is one."""
+
+    weight: weakref.ref
+    state: tuple
+    copy: torch.Tensor | None
 
 
-def _along_rows(w: torch.Tensor) -> torch.Tensor:
-    """A matrix whose rows are contiguous. The copy of a weight that lies turned is kept until it changes."""
-    if w.stride(1) == 1 or w.shape[1] == 1:
-        return w
+_kept: dict[int, _Kept] = {}
+
+
+def _copy_of(w: torch.Tensor, at_once: bool) -> torch.Tensor | None:
+    """A contiguous copy of a weight, kept until it changes; if not at once, from its second call on: weights
+    that are trained are others in each."""
     if w.is_inference():  # torch does not count what is written to it
-        return w.contiguous()
+        return w.contiguous() if at_once else None
     base = w if w._base is None else w._base
     key, state = id(base), (_torch.address(w), w._version, tuple(w.shape), w.stride())
     kept = _kept.get(key)
-    if kept and kept[0]() is base and kept[1] == state:
-        return kept[2]
-    copy = w.detach().contiguous()
-    _kept[key] = weakref.ref(base, lambda _: _kept.pop(key, None)), state, copy
+    same = kept is not None and kept.weight() is base and kept.state == state
+    if same and kept.copy is not None:
+        return kept.copy
+    copy = w.detach().contiguous() if same or at_once else None
+    _kept[key] = _Kept(weakref.ref(base, lambda _: _kept.pop(key, None)), state, copy)
     return copy
+
+
+def _along_rows(w: torch.Tensor) -> torch.Tensor:
+    """A matrix whose rows are contiguous."""
+    return w if w.stride(1) == 1 or w.shape[1] == 1 else _copy_of(w, True)
 
 
 # ---- the ways: x [m, k] @ w [k, n], or, turned, x.T @ w of w [m, n] ----
@@ -63,6 +77,12 @@ def _dense(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
 def _by_library(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
     """oneDNN, which torch carries: on some CPUs it is faster than what torch.mm calls."""
     return torch.ops.mkldnn._linear_pointwise(x.t() if turned else x, w.t(), None, "none", [], "")
+
+
+def _by_library_along_columns(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
+    """oneDNN over columns that are contiguous: for many rows of x it is faster."""
+    copy = _copy_of(w.t(), False)
+    return _by_library(x, w if copy is None else copy.t(), turned)
 
 
 def _by_values(x: torch.Tensor, w: torch.Tensor, turned: bool, most: int = 1 << 62) -> torch.Tensor | None:
@@ -129,6 +149,8 @@ def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, know
     ways = [known.dense] if known else [_dense]
     if not known and x.dtype is torch.float32 and torch.backends.mkldnn.is_available():
         ways.append(_by_library)
+        if w.stride(1) == 1 and x.shape[0] >= _MANY:
+            ways.append(_by_library_along_columns)
     if values:
         ways.append(_by_values)
     times = _times(ways, x, w, turned)
