@@ -319,6 +319,28 @@ def test_gradients_of_relations_summed_along_edges(sizes, bases):
     assert counter.frame_count == 1
 
 
+@pytest.mark.parametrize("train", (False, True))
+def test_temporaries_leave_a_graph_for_gradients_alone(train):
+    text = "tmp m[i] = A[i,j] * x[j]; y[i,j] = A[i,j] * m[i]; z[i] = m[i] * m[i]"
+    a, x, lists = scorch.sparse((torch.rand(9, 9) < 0.5).double(), "csr"), torch.rand(9).double(), []
+    x.requires_grad_(train)
+
+    def compiler(gm, inputs):
+        lists.extend(len(n.users) for n in gm.graph.nodes if n.target is torch.ops.scorch.run_many.default)
+        return gm
+
+    def f(x):
+        y, z = scorch.evaluate(text, A=a, x=x)
+        return y.to_dense().sum() + z.sum()
+
+    backend = torch._dynamo.backends.common.aot_autograd(fw_compiler=compiler, bw_compiler=compiler)
+    y = torch.compile(f, backend=backend)(x)
+    torch.testing.assert_close(y, f(x))
+    assert lists[0] == 2 + train
+    if train:
+        torch.testing.assert_close(torch.autograd.grad(y, x), torch.autograd.grad(f(x), x))
+
+
 def test_graphs_hold_operators_without_kernels_in_python():
     """Also where a gradient is wanted, and forward and backward are graphs of their own."""
     a, x, targets = scorch.sparse(torch.eye(9), "csr"), torch.rand(9, 2, requires_grad=True), set()

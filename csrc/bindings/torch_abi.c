@@ -68,7 +68,7 @@ typedef struct {
     sc_template *template;
     sc_program *prog;
     bool spread; /* the one result is dense, whatever is inferred */
-    int nresult;
+    int nresult, nreturned;
     uint32_t like; /* results of which a graph takes values alone */
     result *result;
     sc_kept *kept[SC_MAXOP]; /* layouts of converted sparse operands */
@@ -240,7 +240,7 @@ static int load(torch_call *c)
 static int ask_dense(torch_call *c)
 {
     char all[] = "dense";
-    if (sc_program_nresult(c->prog) != 1)
+    if (sc_program_nreturned(c->prog) != 1)
         return sc_error(&c->e, SC_ENOTIMPL, "expected a program of one result"), 0;
     const sc_format *f = &sc_program_result(c->prog, 0)->format;
     if (sc_format_is_dense(f)) return 0;
@@ -375,6 +375,7 @@ static AtenTensorHandle *add_array(result *r) { return &r->array[r->n++]; }
 static int place(torch_call *c)
 {
     c->nresult = sc_program_nresult(c->prog);
+    c->nreturned = sc_program_nreturned(c->prog);
     c->result = sc_zalloc((size_t)c->nresult * sizeof *c->result);
     if (!c->result) return sc_error(&c->e, SC_ENOMEM, "out of memory");
     for (int k = 0; k < c->nresult; k++) {
@@ -457,7 +458,7 @@ static int execute(torch_call *c)
     if (load_extra(c) || place(c)) return c->e.code;
     for (int k = 0; k < c->nresult; k++) ctx[k] = &c->result[k].made, out[k] = c->result[k].t;
     if (sc_program_run(c->prog, c->in, out, sink_alloc, ctx, &c->e)) return c->e.code;
-    for (int k = 0; k < c->nresult; k++) {
+    for (int k = 0; k < c->nreturned; k++) {
         c->result[k].t = out[k];
         if (deliver(c, k)) return c->e.code;
     }
@@ -466,8 +467,8 @@ static int execute(torch_call *c)
 
 static int list_results(torch_call *c, StableListHandle *list)
 {
-    int rc = torch.torch_new_list_reserve_size((size_t)c->nresult, list);
-    for (int k = 0; !rc && k < c->nresult; k++)
+    int rc = torch.torch_new_list_reserve_size((size_t)c->nreturned, list);
+    for (int k = 0; !rc && k < c->nreturned; k++)
         for (int i = 0; !rc && i < c->result[k].n; i++) {
             rc = torch.torch_list_push_back(*list, (StableIValue)(uintptr_t)c->result[k].array[i]);
             if (!rc) c->result[k].array[i] = NULL;

@@ -27,7 +27,7 @@ int sc_outcomes(const sc_request *rq, int *n, sc_outcome *out, sc_err *err)
     Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile_gradient(p, rq, NULL, 0, 0, NULL, err);
-    *n = rc ? 0 : p->nout;
+    *n = rc ? 0 : p->nout - p->nhidden;
     for (int r = 0; r < *n; r++) sc_compile_outcome(p, r, &out[r]);
     sc_compile_free(p);
     free(p);

@@ -291,6 +291,8 @@ def compute(
         return unpacked(run(program_of(expression, *how), xs, out))
     if out is not None:
         raise ValueError(_NO_OUT)
+    if not needs_grad(*xs) and not _torch.in_transform():
+        return unpacked(recorded(known_program(expression, *how), xs))
     program, shown = known_revealed(expression, *how)
     if (format, schedule, implicit) == (None, None, "zero") and not is_traced(xs):
         if all(map(operator.is_, xs, operands)):
