@@ -33,6 +33,7 @@ _SMALL = 1 << 20  # multiply-adds of a product that is too short for any way but
 _LISTED = 3e-5  # seconds, of finding rows and putting them back
 _MANY = 128  # rows from which on a copy of the weight may pay
 _TURNS = 3  # of each way, where they are measured
+_LEAST = 1e-6  # seconds of a product, however little it adds to finding its values
 _SHAPES = 256  # whose speeds are kept
 
 
@@ -85,6 +86,11 @@ def _by_library_along_columns(x: torch.Tensor, w: torch.Tensor, turned: bool) ->
     return _by_library(x, w if copy is None else copy.t(), turned)
 
 
+def _listed(x: torch.Tensor, w: torch.Tensor, turned: bool) -> object:
+    """What the way over values begins with: to find them takes long, however many there are."""
+    return _C.few(x, 1 << 62)
+
+
 def _by_values(x: torch.Tensor, w: torch.Tensor, turned: bool, most: int = 1 << 62) -> torch.Tensor | None:
     """Over the values that are not zero; None where there are more than ``most``."""
     core, w = _C.few(x, most), _along_rows(w)
@@ -117,10 +123,12 @@ def _by_rows(
 
 # ---- which one ----
 class Speeds(NamedTuple):
-    """Of products of a shape: the dense way, and seconds of a row of it and of a value that is listed."""
+    """Of products of a shape: the dense way, and seconds of a row of it, of a row that is looked through, and
+    of a value that is found there."""
 
     dense: Callable
     row: float
+    scan: float
     value: float
 
 
@@ -152,10 +160,12 @@ def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, know
         if w.stride(1) == 1 and x.shape[0] >= _MANY:
             ways.append(_by_library_along_columns)
     if values:
-        ways.append(_by_values)
-    times = _times(ways, x, w, turned)
-    value = times.pop() / values if values else 0.0
-    speeds = Speeds(ways[times.index(min(times))], min(times) / x.shape[0], value)
+        ways += [_listed, _by_values]
+    times, scan, value = _times(ways, x, w, turned), 0.0, 0.0
+    if values:
+        product, scan = times.pop(), times.pop()
+        value = max(product - scan, _LEAST) / values
+    speeds = Speeds(ways[times.index(min(times))], min(times) / x.shape[0], scan / x.shape[0], value)
     while len(_known) >= _SHAPES:
         _known.pop(next(iter(_known)))
     _known[_key(x, w, turned)] = speeds
@@ -174,9 +184,10 @@ def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, C
     if not known or not known.value:
         known = _measure(x, w, turned, max(values * share, 1), known)
     dense = rows * known.row
-    if full < seen and full * share * known.row + _LISTED < min(dense, values * share * known.value):
+    listed = rows * known.scan + values * share * known.value
+    if full < seen and full * share * known.row + _LISTED < min(dense, listed):
         return "rows", 0, known.dense
-    most = int(dense / known.value)
+    most = max(0, int((dense - rows * known.scan) / known.value))
     return "values" if values * share <= most else "dense", most, known.dense
 
 
