@@ -336,8 +336,8 @@ typedef struct {
         int8_t operand, dim;
     } extent[SC_MAXDIM];
 } sc_outcome;
-int sc_outcomes(const sc_request *, int *n, sc_outcome *out,
-                sc_err *); /* of what is returned; room for SC_MAXOP */
+/* Of the results that are returned; room for SC_MAXOP. */
+int sc_outcomes(const sc_request *, int *n, sc_outcome *out, sc_err *);
 
 /* ---- the process ---- */
 typedef enum { SC_JIT_OFF, SC_JIT_LOAD, SC_JIT_ON, SC_JIT_AUTO } sc_jit_mode;

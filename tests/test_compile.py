@@ -319,6 +319,14 @@ def test_gradients_of_relations_summed_along_edges(sizes, bases):
     assert counter.frame_count == 1
 
 
+def test_relations_are_summed_in_what_autocast_asks_for():
+    layer, x = scorch.nn.RGCNConv(8, 64, 60), torch.rand(20, 8)
+    graph = layer.adjacency(torch.randint(20, (2, 50)), torch.randint(60, (50,)), 20)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = torch.compile(layer, backend="aot_eager")(x, graph)
+        torch.testing.assert_close(y, layer(x, graph), rtol=0.02, atol=0.02)
+
+
 @pytest.mark.parametrize("train", (False, True))
 def test_temporaries_leave_a_graph_for_gradients_alone(train):
     text = "tmp m[i] = A[i,j] * x[j]; y[i,j] = A[i,j] * m[i]; z[i] = m[i] * m[i]"
