@@ -86,7 +86,7 @@ int sc_core_refresh(const sc_state *s, sc_core *c)
     return sc_bind_raise(s, &e), -1;
 }
 
-/* Whether two cores last saw the same arrays of structure, as they are now. */
+/* Whether two cores last saw the same arrays of structure in the same state. */
 static bool saw_same(const sc_core *a, const sc_core *b)
 {
     bool same = a->ncomp == b->ncomp;
@@ -385,10 +385,6 @@ static PyObject *core_with_values(PyObject *self, PyObject *values)
     sc_core *new = sc_core_with_values(PyType_GetModuleState(Py_TYPE(self)), c, values);
     if (!new) return NULL;
     new->origin = (sc_core *)Py_NewRef((PyObject *)sc_core_root(c));
-    if (new->t.dtype == c->t.dtype) {
-        memcpy(new->slot, c->slot, sizeof new->slot);
-        new->nextslot = c->nextslot;
-    }
     return (PyObject *)new;
 }
 

@@ -117,7 +117,12 @@ static int resolve(product *p, sc_slot *slot)
     return rc ? -1 : done;
 }
 
-static void keep(sc_core *c, const sc_slot *slot) { c->slot[c->nextslot++ % SC_MAXSLOT] = *slot; }
+/* Where programs are kept: what they are does not depend on values, but on their type. */
+static sc_core *keeper(sc_core *c)
+{
+    sc_core *all = sc_core_root(c);
+    return all->t.dtype == c->t.dtype ? all : c;
+}
 
 static int prepare(product *p)
 {
@@ -126,15 +131,12 @@ static int prepare(product *p)
     want.often = sc_core_often(p->core);
     want.unit = sc_dense_unit(&x->view, want.ndim);
     memcpy(want.dim, x->view.dim, sizeof want.dim);
-    p->program = find(p->core, &want);
+    sc_core *c = keeper(p->core);
+    p->program = find(c, &want);
     if (p->program) return 1;
     int done = resolve(p, &want);
-    if (done != 1) return done;
-    keep(p->core, &want);
-    sc_core *all = sc_core_root(p->core);
-    if (all != p->core && all->t.dtype == p->core->t.dtype && all->generation == p->core->generation)
-        keep(all, &want);
-    return 1;
+    if (done == 1) c->slot[c->nextslot++ % SC_MAXSLOT] = want;
+    return done;
 }
 
 /* ---- the result ---- */

@@ -68,7 +68,7 @@ typedef struct {
     sc_template *template;
     sc_program *prog;
     bool spread; /* the one result is dense, whatever is inferred */
-    int nresult, nreturned;
+    int nresult;
     uint32_t like; /* results of which a graph takes values alone */
     result *result;
     sc_kept *kept[SC_MAXOP]; /* layouts of converted sparse operands */
@@ -375,7 +375,6 @@ static AtenTensorHandle *add_array(result *r) { return &r->array[r->n++]; }
 static int place(torch_call *c)
 {
     c->nresult = sc_program_nresult(c->prog);
-    c->nreturned = sc_program_nreturned(c->prog);
     c->result = sc_zalloc((size_t)c->nresult * sizeof *c->result);
     if (!c->result) return sc_error(&c->e, SC_ENOMEM, "out of memory");
     for (int k = 0; k < c->nresult; k++) {
@@ -458,7 +457,7 @@ static int execute(torch_call *c)
     if (load_extra(c) || place(c)) return c->e.code;
     for (int k = 0; k < c->nresult; k++) ctx[k] = &c->result[k].made, out[k] = c->result[k].t;
     if (sc_program_run(c->prog, c->in, out, sink_alloc, ctx, &c->e)) return c->e.code;
-    for (int k = 0; k < c->nreturned; k++) {
+    for (int k = 0; k < sc_program_nreturned(c->prog); k++) {
         c->result[k].t = out[k];
         if (deliver(c, k)) return c->e.code;
     }
@@ -467,8 +466,9 @@ static int execute(torch_call *c)
 
 static int list_results(torch_call *c, StableListHandle *list)
 {
-    int rc = torch.torch_new_list_reserve_size((size_t)c->nreturned, list);
-    for (int k = 0; !rc && k < c->nreturned; k++)
+    const int n = sc_program_nreturned(c->prog);
+    int rc = torch.torch_new_list_reserve_size((size_t)n, list);
+    for (int k = 0; !rc && k < n; k++)
         for (int i = 0; !rc && i < c->result[k].n; i++) {
             rc = torch.torch_list_push_back(*list, (StableIValue)(uintptr_t)c->result[k].array[i]);
             if (!rc) c->result[k].array[i] = NULL;

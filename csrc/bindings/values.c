@@ -164,7 +164,7 @@ static bool share_structure(const sc_state *s, PyObject *a, PyObject *b)
 static bool is_vector(const sc_state *s, PyObject *values)
 {
     sc_dl_tensor d;
-    if ((PyObject *)Py_TYPE(values) != s->tensor_type) return false;
+    if (!is_tensor(s, values)) return false;
     if (s->dl->borrow(values, &d)) return PyErr_Clear(), false; /* of a type that it does not have */
     return d.ndim == 1 && (!d.strides || d.shape[0] < 2 || d.strides[0] == 1);
 }

@@ -159,21 +159,17 @@ static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc
     return sc_format_is_dense(&t->format) ? sc_make_dense(t, take, &r->kept, err) : SC_OK;
 }
 
-static bool has_array(const sc_tensor *t, const void *array)
-{
-    for (int l = 0; l < t->format.nlevel; l++)
-        if (t->view.level[l].pos == array || t->view.level[l].crd == array) return true;
-    return false;
-}
-
 /* ---- holes ---- */
 /* An operand of the program whose rows a value of a step has, and whose rows were counted; else the value. */
 static const sc_tensor *counted(const run *r, const sc_tensor *t)
 {
-    const void *pos = t->view.level[t->format.nlevel - 1].pos;
-    for (int k = 0; pos && k < r->p->nin; k++)
-        if (r->in[k].rows.most && has_array(&r->in[k], pos) && sc_format_equal(&r->in[k].format, &t->format))
-            return &r->in[k];
+    const int last = t->format.nlevel - 1;
+    for (int k = 0; k < r->p->nin; k++) {
+        const sc_tensor *given = &r->in[k];
+        if (given->rows.most && sc_format_equal(&given->format, &t->format) &&
+            given->view.level[last].pos == t->view.level[last].pos)
+            return given;
+    }
     return t;
 }
 
@@ -270,6 +266,13 @@ static int watched_step(run *r, const sc_stage *x, const sc_program *q, const sc
 }
 
 /* ---- structure that steps hand on ---- */
+static bool has_array(const sc_tensor *t, const void *array)
+{
+    for (int l = 0; l < t->format.nlevel; l++)
+        if (t->view.level[l].pos == array || t->view.level[l].crd == array) return true;
+    return false;
+}
+
 /* Whether the array goes with this run: operands of the program are the caller's, who shares them. x: the step whose
  * operands may lend it, null where they are the program's. */
 static bool is_lent(const run *r, const sc_stage *x, const sc_tensor *in, const void *array)

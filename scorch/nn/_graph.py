@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from .._torch import apart, surely, unknown_size, version
+from ..functions import autocast
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
 from ..tensor.entries import unpadded
@@ -562,7 +563,7 @@ class RGCNConv(nn.Module):
         """An einsum of the relations, [i, b, j] or through bases [i, r, j], [r, b], and other operands."""
         text, operands = ("ibj," + text, operands) if comp is None else ("irj,rb," + text, (comp, *operands))
         plain = matrix._fmt == "csr" and all(x.dtype == matrix.dtype for x in operands)
-        if torch.compiler.is_compiling() and plain and not torch.is_autocast_enabled("cpu"):
+        if torch.compiler.is_compiling() and plain and not autocast.is_on():
             return relational(text, matrix, self.num_relations, operands, shape)
         cube = self._cube(matrix, None, matrix.dtype, lambda: cube_of(matrix, self.num_relations))
         return einsum(text, cube, *operands, format="dense")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import torch
 
-from .._torch import apart, constant
+from .._torch import apart
 from ..functions.gradients import gradients_of_sum
 from ..functions.program import known_program
 from ..functions.run import run
@@ -43,10 +43,8 @@ def relational(
 
 
 # ---- the operators ----
-@constant
 def _program(text: str) -> str:
-    count = text.count(",")
-    return known_program(text, (), ((3, _CSF.text), *[None] * count), "dense", None, "zero")
+    return known_program(text, (), ((3, _CSF.text), *[None] * text.count(",")), "dense", None, "zero")
 
 
 def _cube(
@@ -66,28 +64,22 @@ def _cube(
     return _cubes(structure, (*sizes, count, values.dtype), make)
 
 
-def _operands(
-    matrix: list[torch.Tensor], sizes: list[int], count: int, operands: list[torch.Tensor]
-) -> list[torch.Tensor]:
-    cube, place, _ = _cube(matrix, sizes, count)
-    return [cube._with_values(matrix[-1].index_select(0, place)), *operands]
-
-
 @torch.library.impl(_lib, "relational", "CPU")
 @apart
 @torch.no_grad()
 def _relational(text, matrix, sizes, count, operands, shape):
-    return run(_program(text), _operands(matrix, sizes, count, operands))[0]
+    cube, place, _ = _cube(matrix, sizes, count)
+    return run(_program(text), [cube._with_values(matrix[-1].index_select(0, place)), *operands])[0]
 
 
 @torch.library.impl(_lib, "relational_gradient", "CPU")
 @apart
 @torch.no_grad()
 def _relational_gradient(text, matrix, sizes, count, operands, shape, grad, wanted):
-    given = _operands(matrix, sizes, count, operands)
+    cube, place, back = _cube(matrix, sizes, count)
+    given = [cube._with_values(matrix[-1].index_select(0, place)), *operands]
     found = gradients_of_sum(_program(text), given, grad, wanted, run)
     if wanted[0]:
-        back = _cube(matrix, sizes, count)[2]
         found[0] = found[0].values().index_select(0, back)
     return [x for x, flag in zip(found, wanted, strict=True) if flag]
 
