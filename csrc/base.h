@@ -87,19 +87,31 @@ typedef struct {
      * diagonals of a slice begin. Else a padded kind has `width` positions below one above, those without an entry at
      * the end, coordinate -1. */
     bool sliced;
+    /* A bit for every coordinate, in words of SC_WORD bits: the positions below one above are those of its set bits, in
+     * order. crd holds the words, pos where the positions of each word begin. */
+    bool words;
     bool repeats; /* coordinates may be stored more than once: nonunique */
 } sc_kind;
-#define SC_NKIND (SC_DIAGONALS + 1)
+#define SC_WORD 32
+#define SC_NKIND (SC_BITMASK + 1)
 extern const sc_kind sc_kinds[SC_NKIND];
 bool sc_slices_fit(const sc_levelspec *); /* so many rows can be a slice */
 static inline const sc_kind *sc_kind_of(const sc_levelspec *s) { return &sc_kinds[s->kind]; }
+static inline bool sc_kind_has_pos(const sc_kind *is) { return is->pos || is->sliced || is->words; }
 /* Elements of the arrays of a level, for so many positions above it and of its own. */
 static inline int64_t sc_slices(const sc_levelspec *s, int64_t above)
 { return above / s->width + (above % s->width != 0); }
-static inline int64_t sc_pos_length(const sc_levelspec *s, int64_t above)
-{ return (sc_kind_of(s)->sliced ? sc_slices(s, above) : above) + 1; }
-static inline int64_t sc_crd_length(const sc_levelspec *s, int64_t npos)
-{ return sc_kind_of(s)->sliced ? npos / s->width * 2 : npos; }
+static inline int64_t sc_words(int64_t size) { return size / SC_WORD + (size % SC_WORD != 0); }
+static inline int64_t sc_pos_length(const sc_levelspec *s, int64_t size, int64_t above)
+{
+    const sc_kind *is = sc_kind_of(s);
+    return (is->sliced ? sc_slices(s, above) : is->words ? above * sc_words(size) : above) + 1;
+}
+static inline int64_t sc_crd_length(const sc_levelspec *s, int64_t size, int64_t above, int64_t npos)
+{
+    const sc_kind *is = sc_kind_of(s);
+    return is->sliced ? npos / s->width * 2 : is->words ? above * sc_words(size) : npos;
+}
 
 /* ---- checked size arithmetic: false on overflow ---- */
 bool sc_mul(int64_t a, int64_t b, int64_t *out);
@@ -121,6 +133,9 @@ static inline int64_t sc_index(const void *p, sc_dtype t, int64_t i)
            : t == SC_I32 ? ((const int32_t *)p)[i]
                          : ((const int16_t *)p)[i];
 }
+/* Word w of a level of bit masks. */
+static inline uint32_t sc_word(const void *crd, sc_dtype t, int64_t w)
+{ return (uint32_t)sc_index(crd, t, w); }
 /* ---- numbers (dtype.c) ---- */
 float sc_half_get(sc_dtype, uint16_t);
 uint16_t sc_half_put(sc_dtype, float);                   /* to nearest, ties to even; NaN stays NaN */

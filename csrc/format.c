@@ -7,7 +7,7 @@
  *
  *     format = name | name "(" number {"," number} ")" | level {"," level}
  *     level  = kind "(" dim [("/" | "%") block] {"," (width | "nonunique" | "unique")} ")"
- *     kind   = "dense" | "compressed" | "singleton" | "ell" | "diagonals"
+ *     kind   = "dense" | "compressed" | "singleton" | "ell" | "diagonals" | "bitmask"
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -21,6 +21,7 @@ const sc_kind sc_kinds[SC_NKIND] = {
     [SC_SINGLETON] = {.name = "singleton", .crd = true, .one = true, .repeats = true},
     [SC_ELL] = {.name = "ell", .crd = true, .padded = true},
     [SC_DIAGONALS] = {.name = "diagonals", .crd = true, .padded = true, .sliced = true},
+    [SC_BITMASK] = {.name = "bitmask", .crd = true, .words = true},
 };
 
 /* ---- names ---- */
@@ -49,8 +50,8 @@ static const struct {
 } names[] = {{"dense", 0, 0, SC_MAXDIM}, {"coo", 0, 1, SC_MAXDIM}, {"csr", 0, 2, SC_MAXDIM},
              {"csc", 0, 2, SC_MAXDIM},   {"dcsr", 0, 2, 2},        {"dcsc", 0, 2, 2},
              {"csf", 0, 1, SC_MAXDIM},   {"bsr", 2, 2, 2},         {"bsc", 2, 2, 2},
-             {"ell", 1, 2, SC_MAXDIM},   {"dia", 1, 2, SC_MAXDIM}};
-enum { N_DENSE, N_COO, N_CSR, N_CSC, N_DCSR, N_DCSC, N_CSF, N_BSR, N_BSC, N_ELL, N_DIA };
+             {"ell", 1, 2, SC_MAXDIM},   {"dia", 1, 2, SC_MAXDIM}, {"bitmask", 0, 2, SC_MAXDIM}};
+enum { N_DENSE, N_COO, N_CSR, N_CSC, N_DCSR, N_DCSC, N_CSF, N_BSR, N_BSC, N_ELL, N_DIA, N_BITMASK };
 
 static void put_padded(sc_format *f, sc_level_kind kind, int width)
 {
@@ -63,7 +64,7 @@ static void alias(sc_format *f, int name, int n, const int *arg)
 {
     memset(f, 0, sizeof *f);
     f->ndim = n;
-    const bool rows = name == N_CSR || name == N_ELL || name == N_DIA;
+    const bool rows = name == N_CSR || name == N_ELL || name == N_DIA || name == N_BITMASK;
     int batch = rows ? n - 1 : name == N_CSC ? n - 2 : name == N_DENSE ? n : 0;
     for (int d = 0; d < batch; d++) put(f, SC_DENSE, d, true);
     switch (name) {
@@ -81,6 +82,7 @@ static void alias(sc_format *f, int name, int n, const int *arg)
     case N_BSC: put_blocks(f, 1, 0, arg); break;
     case N_ELL: put_padded(f, SC_ELL, arg[0]); break;
     case N_DIA: put_padded(f, SC_DIAGONALS, arg[0]); break;
+    case N_BITMASK: put(f, SC_BITMASK, n - 1, true); break;
     default: break;
     }
 }
@@ -152,7 +154,7 @@ static int read_name(reader *r, int ndim, bool *found)
             } while (accept(r, ','));
         if (n && !accept(r, ')')) return SC_OK;
         space(r);
-        bool level = i == N_DENSE || i == N_ELL; /* also the names of level kinds */
+        bool level = i == N_DENSE || i == N_ELL || i == N_BITMASK; /* also the names of level kinds */
         if (*r->p && level) return SC_OK;
         if (*r->p) return fail(r, r->p, "the end");
         if (n != names[i].narg && level && n) return SC_OK;
@@ -185,8 +187,8 @@ static int read_level(reader *r)
         if (word(r, sc_kinds[k].name)) kind = k;
     if (kind < 0)
         return fail(r, start,
-                    "a format name, or a level dense(d), compressed(d), singleton(d), ell(d, width) or "
-                    "diagonals(d, rows)");
+                    "a format name, or a level dense(d), compressed(d), singleton(d), ell(d, width), "
+                    "diagonals(d, rows) or bitmask(d)");
     if (f->nlevel == SC_MAXLEVEL)
         return sc_error(r->e, SC_EVALUE, "format \"%s\": expected at most %d levels", r->text, SC_MAXLEVEL);
     const sc_kind *is = &sc_kinds[s.kind = (uint8_t)kind];
@@ -259,6 +261,17 @@ static int check_slices(const sc_format *f, const char *text, int l, sc_err *e)
     return SC_OK;
 }
 
+static int check_words(const sc_format *f, const char *text, int l, sc_err *e)
+{
+    const sc_levelspec *s = &f->level[l];
+    if (l + 1 == f->nlevel && s->part == SC_WHOLE) return SC_OK;
+    return sc_error(
+        e, SC_EVALUE,
+        "format \"%s\": expected bitmask(%d) as the last level, of a whole dimension; for example "
+        "dense(0), bitmask(1)",
+        text, s->dim);
+}
+
 static int check(const sc_format *f, const char *text, sc_err *e)
 {
     for (int d = 0; d < f->ndim; d++) {
@@ -272,7 +285,10 @@ static int check(const sc_format *f, const char *text, sc_err *e)
             "first; use compressed(%d)",
             text, f->level[0].dim);
     for (int l = 0; l < f->nlevel; l++) {
-        const int rc = sc_kind_of(&f->level[l])->sliced ? check_slices(f, text, l, e) : SC_OK;
+        const sc_kind *is = sc_kind_of(&f->level[l]);
+        const int rc = is->sliced  ? check_slices(f, text, l, e)
+                       : is->words ? check_words(f, text, l, e)
+                                   : SC_OK;
         if (rc) return rc;
     }
     return SC_OK;

@@ -44,7 +44,7 @@ size_t sc_dtype_size(sc_dtype);
 const char *sc_dtype_name(sc_dtype); /* "f32", "i64", ... */
 
 /* ---- formats ---- */
-typedef enum { SC_DENSE, SC_COMPRESSED, SC_SINGLETON, SC_ELL, SC_DIAGONALS } sc_level_kind;
+typedef enum { SC_DENSE, SC_COMPRESSED, SC_SINGLETON, SC_ELL, SC_DIAGONALS, SC_BITMASK } sc_level_kind;
 typedef enum { SC_WHOLE, SC_DIV, SC_MOD } sc_part; /* i, i/block, i%block */
 typedef struct {
     uint8_t kind, unique; /* unique is 0 for compressed(nonunique) */

@@ -255,9 +255,11 @@ static PyObject *components_of(const sc_tensor *t, sc_sink *sink, sc_core *const
         const sc_level *at = &t->view.level[l];
         int64_t above = l ? at[-1].npos : 1;
         if (sc_level_has_pos(spec))
-            bad = append(list, share(t, sink, at->pos, sc_pos_length(spec, above), false, from, nfrom));
+            bad = append(list,
+                         share(t, sink, at->pos, sc_pos_length(spec, at->size, above), false, from, nfrom));
         if (!bad && sc_level_has_crd(spec))
-            bad = append(list, share(t, sink, at->crd, sc_crd_length(spec, at->npos), false, from, nfrom));
+            bad = append(list, share(t, sink, at->crd, sc_crd_length(spec, at->size, above, at->npos), false,
+                                     from, nfrom));
     }
     if (!bad) bad = append(list, sc_core_values(t, sink, from, nfrom));
     PyObject *tuple = bad ? NULL : PyList_AsTuple(list);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* ---- formats and their arrays ---- */
-bool sc_level_has_pos(const sc_levelspec *l) { return sc_kind_of(l)->pos || sc_kind_of(l)->sliced; }
+bool sc_level_has_pos(const sc_levelspec *l) { return sc_kind_has_pos(sc_kind_of(l)); }
 bool sc_level_has_crd(const sc_levelspec *l) { return sc_kind_of(l)->crd; }
 
 static int64_t extent(const sc_levelspec *l, const int64_t *dim)
@@ -38,16 +38,20 @@ int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
         int64_t per = sc_kind_of(spec)->one ? 1 : size;
         if (at + sc_level_has_pos(spec) + sc_level_has_crd(spec) >= n)
             return sc_error(e, SC_EVALUE, "expected more than %d component arrays for this format", n);
-        if (sc_level_has_pos(spec) && expect(e, l, "pos", sc_pos_length(spec, npos), length[at++]))
+        if (sc_level_has_pos(spec) && expect(e, l, "pos", sc_pos_length(spec, size, npos), length[at++]))
             return e->code;
+        const int64_t above = npos;
         if (sc_kind_of(spec)->pos)
             npos = length[at];
+        else if (sc_kind_of(spec)->words) /* the last level: as many as there are values */
+            npos = length[n - 1];
         else if (sc_kind_of(spec)->sliced)
             npos = length[at] / 2 * spec->width;
         else if (!sc_mul(npos, per, &npos))
             return sc_error(e, SC_EVALUE, "level %d: the tensor has more positions than 64 bits can count",
                             l);
-        if (sc_level_has_crd(spec) && expect(e, l, "crd", sc_crd_length(spec, npos), length[at++]))
+        if (sc_level_has_crd(spec) &&
+            expect(e, l, "crd", sc_crd_length(spec, size, above, npos), length[at++]))
             return e->code;
         t->view.level[l].size = size;
         t->view.level[l].npos = npos;

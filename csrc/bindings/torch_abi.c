@@ -418,9 +418,10 @@ static int take_components(torch_call *c, result *r)
     for (int l = 0; l < t->format.nlevel; above = t->view.level[l++].npos) {
         const sc_level *at = &t->view.level[l];
         const sc_levelspec *spec = &t->format.level[l];
-        if (sc_level_has_pos(spec) && take(c, r, at->pos, t->itype, sc_pos_length(spec, above)))
+        if (sc_level_has_pos(spec) && take(c, r, at->pos, t->itype, sc_pos_length(spec, at->size, above)))
             return c->e.code;
-        if (sc_level_has_crd(spec) && take(c, r, at->crd, t->itype, sc_crd_length(spec, at->npos)))
+        if (sc_level_has_crd(spec) &&
+            take(c, r, at->crd, t->itype, sc_crd_length(spec, at->size, above, at->npos)))
             return c->e.code;
     }
     return take(c, r, t->view.val, t->dtype, t->view.nval);

@@ -101,13 +101,15 @@ int sc_convert_same(const sc_conversion *c)
         sc_level *to = &c->to->view.level[l];
         void *pos = NULL, *crd = NULL;
         const sc_levelspec *s = &c->to->format.level[l];
-        if (sc_kind_of(s)->pos || sc_kind_of(s)->sliced) {
-            const int64_t n = sc_pos_length(s, above);
+        if (sc_kind_has_pos(sc_kind_of(s))) {
+            const int64_t n = sc_pos_length(s, from->size, above);
             if ((rc = sc_convert_pos(c, l, n, &pos))) return rc;
             sc_convert_narrow(pos, c->to->itype, from->pos, c->from->itype, n);
         }
         if (sc_kind_of(s)->crd) {
-            if ((rc = sc_convert_crd_keep(c, l, from->crd, sc_crd_length(s, from->npos), &crd))) return rc;
+            if ((rc = sc_convert_crd_keep(c, l, from->crd, sc_crd_length(s, from->size, above, from->npos),
+                                          &crd)))
+                return rc;
         }
         *to = (sc_level){.pos = pos, .crd = crd, .size = from->size, .npos = from->npos};
         above = from->npos;

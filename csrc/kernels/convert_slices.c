@@ -100,7 +100,7 @@ static int write_levels(slicing *x, int lanes, int64_t n)
 {
     const sc_dtype itype = x->c->to->itype;
     void *pos, *crd;
-    int rc = sc_convert_pos(x->c, x->level, sc_pos_length(x->spec, x->above), &pos);
+    int rc = sc_convert_pos(x->c, x->level, sc_pos_length(x->spec, 0, x->above), &pos);
     if (rc || (rc = sc_convert_crd(x->c, x->level, 2 * n, &crd))) return rc;
     x->pos = pos;
     x->crd = crd;

@@ -364,7 +364,7 @@ static int check_slices(checking *c, sc_err *e)
     if (rc) return rc;
     if (!v->crd && v->npos)
         return wrong(c->t, c->level, e, "expected a crd array of %lld entries, got none",
-                     (long long)sc_crd_length(s, v->npos));
+                     (long long)sc_crd_length(s, v->size, c->fibres, v->npos));
     if (first_bad(c, slices, slices_range, &q, e)) return e->code;
     if (q < 0) return SC_OK;
     return wrong(

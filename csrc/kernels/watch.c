@@ -90,8 +90,8 @@ static int64_t bytes_of(const sc_tensor *t)
     for (int l = 0; l < t->format.nlevel; above = t->view.level[l++].npos) {
         const sc_level *at = &t->view.level[l];
         const sc_levelspec *spec = &t->format.level[l];
-        const int64_t pos = at->pos ? sc_pos_length(spec, above) : 0,
-                      crd = at->crd ? sc_crd_length(spec, at->npos) : 0;
+        const int64_t pos = at->pos ? sc_pos_length(spec, at->size, above) : 0,
+                      crd = at->crd ? sc_crd_length(spec, at->size, above, at->npos) : 0;
         bytes += (pos + crd) * (int64_t)sc_dtype_size(t->itype);
     }
     return bytes;

@@ -297,7 +297,8 @@ static int own_levels(const run *r, const sc_stage *x, const sc_tensor *in, int 
         const sc_levelspec *spec = &t->format.level[l];
         for (int what = SC_POS; what <= SC_CRD; what++) {
             const void **array = what == SC_POS ? &at->pos : &at->crd;
-            const int64_t n = what == SC_POS ? sc_pos_length(spec, above) : sc_crd_length(spec, at->npos);
+            const int64_t n = what == SC_POS ? sc_pos_length(spec, at->size, above)
+                                             : sc_crd_length(spec, at->size, above, at->npos);
             if (!is_lent(r, x, in, *array)) continue;
             void *own = r->alloc(r->ctx ? r->ctx[number] : NULL, what, l, t->itype, n);
             if (!own) return sc_error(err, SC_ENOMEM, "out of memory for %lld positions", (long long)n);
