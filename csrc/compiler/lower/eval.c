@@ -206,6 +206,10 @@ static Val *picked(Low *l, const Address *a)
     return val_load(l->p, a->buf, 1, plus(l, a->base, a->stride ? times(l, c, a->stride) : c), NULL);
 }
 
+/* Entries of a word, which its loop has spread to their lanes. */
+static bool is_spread(const Low *l, const Expr *e)
+{ return l->e.vec.entry && e->tensor == l->e.vec.fibre->t; }
+
 static Val *access_val(Low *l, const Expr *e)
 {
     const Tensor *t = e->tensor;
@@ -216,6 +220,8 @@ static Val *access_val(Low *l, const Expr *e)
     if (lanes_of) return lanes_of;
     if (tensor_is_sparse(t) && lower_where(l, t)->lo && lower_level(l, t) == t->format.nlevel)
         return sum_run(l, t);
+    if (is_spread(l, e))
+        return val_cast(l->p, (Type){(uint8_t)l->p->type, (uint8_t)l->e.vec.lanes}, l->e.vec.entry);
     Address a = address(l, e, false);
     int lanes = vec ? l->e.vec.lanes : 1;
     const Type type = {(uint8_t)l->p->type, (uint8_t)lanes};
@@ -313,7 +319,7 @@ static Val *times_rests(Low *l, const Tensor *t, Op op, Val *v)
     return v;
 }
 
-static void assign(Low *l, const Expr *lhs, Op op, Val *v)
+void lower_assign(Low *l, const Expr *lhs, Op op, Val *v)
 {
     Prog *p = l->p;
     const Tensor *t = lhs->tensor;
@@ -349,7 +355,7 @@ void lower_eval(Low *l, const Nest *n)
     else if (counting(l) && counts)
         sparse_store(l, n->eval.lhs, op, NULL);
     else if (!counting(l))
-        assign(l, n->eval.lhs, op, lower_value(l, copy.eval.rhs));
+        lower_assign(l, n->eval.lhs, op, lower_value(l, copy.eval.rhs));
 }
 
 /* ---- loops that store ---- */
@@ -398,22 +404,22 @@ static void each_eval(Low *l, const Nest *n, void (*f)(Low *, const Nest *, void
         fail(l->p, SC_EVALUE, -1, "a vec loop holds evaluations only");
 }
 
-static void hoist_expr(Low *l, const Expr *e)
+void lower_hoist(Low *l, const Expr *e)
 {
     if (e->op == O_CONST) return;
     if (!depends(l, e)) {
         lower_value(l, e);
         return;
     }
-    if (e->op == O_ACCESS && !in_register(e)) address(l, e, false);
+    if (e->op == O_ACCESS && !in_register(e) && !is_spread(l, e)) address(l, e, false);
     for (int k = 0; k < 2; k++)
-        if (e->kid[k]) hoist_expr(l, e->kid[k]);
+        if (e->kid[k]) lower_hoist(l, e->kid[k]);
 }
 
 static void hoist(Low *l, const Nest *n, void *ctx)
 {
     (void)ctx;
-    hoist_expr(l, n->eval.rhs);
+    lower_hoist(l, n->eval.rhs);
     if (depends(l, n->eval.lhs) && !in_register(n->eval.lhs)) address(l, n->eval.lhs, false);
 }
 
@@ -452,7 +458,7 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
         Val *h = val_hred(l->p, n->eval.reduce, sum[i]);
         total = total ? val_op(l->p, n->eval.reduce, total, h) : h;
     }
-    if (total) assign(l, n->eval.lhs, n->eval.reduce, total);
+    if (total) lower_assign(l, n->eval.lhs, n->eval.reduce, total);
 }
 
 /* A vector accumulator for each reduction of a loop whose extent is known at run time only. */
@@ -478,7 +484,8 @@ static void close_sum(Low *l, const Nest *n, void *ctx)
 {
     PartialSums *s = ctx;
     if (depends(l, n->eval.lhs)) return;
-    assign(l, n->eval.lhs, n->eval.reduce, val_hred(l->p, n->eval.reduce, val_local(l->p, s->sum[s->n++])));
+    lower_assign(l, n->eval.lhs, n->eval.reduce,
+                 val_hred(l->p, n->eval.reduce, val_local(l->p, s->sum[s->n++])));
 }
 
 static void run_eval(Low *l, const Nest *n, void *ctx)
@@ -494,7 +501,7 @@ static void run_eval(Low *l, const Nest *n, void *ctx)
         Local *x = s->sum[s->n++];
         lower_set(l, x, val_op(l->p, n->eval.reduce, val_local(l->p, x), v));
     } else {
-        assign(l, n->eval.lhs, n->eval.reduce, val_hred(l->p, n->eval.reduce, v));
+        lower_assign(l, n->eval.lhs, n->eval.reduce, val_hred(l->p, n->eval.reduce, v));
     }
 }
 

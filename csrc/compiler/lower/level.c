@@ -36,6 +36,8 @@ static void fibre_range(Low *l, Fibre *f)
         compressed_range(l, f);
     } else if (sc_kind_of(s)->sliced) {
         slices_range(l, f);
+    } else if (sc_kind_of(s)->words) {
+        words_range(l, f);
     } else {
         Val *width = num(l, sc_kind_of(s)->padded ? s->width : 1);
         f->one = sc_kind_of(s)->one;
@@ -73,9 +75,11 @@ static void drop_padding(Low *l, Fibre *f)
 Fibre level_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
-    if (sc_kind_of(&t->format.level[lower_level(l, t)])->sliced)
+    const sc_kind *is = sc_kind_of(&t->format.level[lower_level(l, t)]);
+    if (is->sliced || is->words)
         fail(l->p, SC_EVALUE, -1,
-             "the diagonals of %s are walked by a loop 'in' it alone, nothing is looked up there", t->name);
+             "the %s of %s are walked by a loop 'in' it alone, nothing is looked up there",
+             is->words ? "bit masks" : "diagonals", t->name);
     const bool padded = sc_kind_of(&t->format.level[lower_level(l, t)])->padded && !w->fibre;
     Fibre f = padded_fibre(l, t);
     if (padded) drop_padding(l, &f);
@@ -262,7 +266,11 @@ static Val *runs(Low *l, const Nest *n, const Fibre *f)
     return seen ? val_local(p, seen) : NULL;
 }
 
-static Val *length(Low *l, const Fibre *f) { return val_op(l->p, O_SUB, f->hi, f->lo); }
+static bool is_words(Low *l, const Tensor *t)
+{ return sc_kind_of(&t->format.level[lower_level(l, t)])->words; }
+
+static Val *length(Low *l, const Fibre *f)
+{ return is_words(l, f->t) ? words_length(l, f) : val_op(l->p, O_SUB, f->hi, f->lo); }
 
 Val *level_walk(Low *l, const Nest *n, const Fibre *f)
 {
@@ -426,11 +434,13 @@ static void lower_direct(Low *l, const Nest *n)
 /* The loop over entries: how many coordinates it visited. */
 static Val *entries(Low *l, const Nest *n, const Fibre *f)
 {
-    if (n->kind == L_VEC) {
-        lower_vec(l, n, f);
+    const sc_kind *is = sc_kind_of(&f->t->format.level[lower_level(l, f->t)]);
+    if (n->kind == L_VEC || is->words) {
+        const Env *save = lower_keep(l);
+        (!is->words ? lower_vec : n->kind == L_VEC ? words_vec : words_loop)(l, n, f);
+        lower_back(l, save);
         return length(l, f);
     }
-    const sc_kind *is = sc_kind_of(&f->t->format.level[lower_level(l, f->t)]);
     if (is->sliced) return slices_loop(l, n, f);
     if (is->padded) return ell_loop(l, n, f);
     if (!f->one || !f->unique) return level_walk(l, n, f);
@@ -485,7 +495,7 @@ void level_loop(Low *l, const Nest *n)
         position_tiles(l, n, &f);
         return;
     }
-    Val *visited = val_op(l->p, O_SUB, f.hi, f.lo);
+    Val *visited = length(l, &f);
     if (l->looking && lanes_only_fills(n->body))
         span_fibre(l, &f);
     else if (l->mode == MOST && lanes_only_fills(n->body))

@@ -73,7 +73,14 @@ static void each_tile(Low *l, const Nest *n, Val *end, Val *last)
     l->tail = outer;
 }
 
-/* Tiles of an extent known at run time. Without vectors inside the last one is just shorter. Where writing twice
+static void find_registers(const Nest *n, void *ctx)
+{
+    FindVec *f = ctx;
+    for (int d = 0; n->op == N_WORK && n->work->place == W_REG && d < n->work->ndim; d++)
+        if (n->work->slot[d].var == f->ix.var && n->work->slot[d].part == SC_MOD) f->found = true;
+}
+
+/* Tiles of an extent known at run time. Without vectors and registers inside the last one is just shorter. Where writing twice
  * is harmless the last one overlaps the one before it; else, and in an extent of less than a tile, it is cut. */
 static void runtime_tiles(Low *l, const Nest *n, Val *extent)
 {
@@ -81,6 +88,7 @@ static void runtime_tiles(Low *l, const Nest *n, Val *extent)
     int64_t b = n->ix.block;
     FindVec f = {.ix = n->ix};
     nest_walk(n->body, find_vec, &f);
+    nest_walk(n->body, find_registers, &f);
     if (!f.found) {
         Stmt **outer;
         Val *at = val_local(p, lower_for(l, lower_index_name(l, n->ix), num(l, 0), extent, b, &outer)->local);
@@ -174,13 +182,6 @@ static void par_positions(Low *l, const Nest *n, Val *lo, Val *hi)
     lower_body(l, n->body);
     if (inner) l->tail = inner;
     if (outer) l->tail = outer;
-}
-
-static void find_registers(const Nest *n, void *ctx)
-{
-    FindVec *f = ctx;
-    for (int d = 0; n->op == N_WORK && n->work->place == W_REG && d < n->work->ndim; d++)
-        if (n->work->slot[d].var == f->ix.var && n->work->slot[d].part == SC_MOD) f->found = true;
 }
 
 /* The last block of an index may be short; registers need constant sizes, so there it is cut into 2^k. */

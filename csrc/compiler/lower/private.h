@@ -42,6 +42,7 @@ typedef struct {
     bool rows;    /* lanes are rows of a slice: the nest has no vec loop, and notes are as for one row */
     const Fibre *fibre; /* the entries that the loop runs over, or null: a dense index */
     Val *bits;          /* which lanes there are, of what is read outside of the fibre; null: all */
+    Val *entry;         /* in the lanes of a word: the values of the fibre's tensor */
 } Vec;
 
 typedef struct { /* two tensors at one step of a merge */
@@ -276,6 +277,12 @@ void slices_refuse_tiles(Low *, const Tensor *);          /* if the next level i
 bool slices_below(Low *, const Nest *loop);
 void slices_batch(Low *, const Nest *loop, Val *lo, Val *hi);
 
+/* words.c: levels of bit masks */
+void words_range(Low *, Fibre *);        /* the words of the position that the tensor is at */
+Val *words_length(Low *, const Fibre *); /* how many entries they have */
+void words_loop(Low *, const Nest *loop, const Fibre *);
+void words_vec(Low *, const Nest *loop, const Fibre *);
+
 /* batch.c: the loop in batches, from unit lo to hi, positions or coordinates as its level has them */
 bool batch_wanted(Low *, const Nest *loop);
 void batch_lower(Low *, const Nest *loop, Val *lo, Val *hi);
@@ -376,6 +383,8 @@ typedef struct {
 Val *lower_value(Low *, const Expr *);
 void lower_store(Low *, const Address *, Val *at, Op, Val *);
 void lower_eval(Low *, const Nest *);
+void lower_assign(Low *, const Expr *lhs, Op, Val *);
+void lower_hoist(Low *, const Expr *); /* what a vector loop takes in every turn is computed in front of it */
 /* Reads in front of a loop with this body what every turn takes: a C compiler does not know that the stores inside leave
  * it as it is. */
 void lower_known(Low *, const Nest *body);

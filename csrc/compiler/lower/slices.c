@@ -16,8 +16,10 @@ static Val *op(Low *l, Op o, Val *a, Val *b) { return val_op(l->p, o, a, b); }
 
 void slices_refuse_tiles(Low *l, const Tensor *t)
 {
-    if (sc_kind_of(level_of(l, t))->sliced)
-        fail(l->p, SC_EVALUE, -1, "the diagonals of %s are not cut into tiles or blocks", t->name);
+    const sc_kind *is = sc_kind_of(level_of(l, t));
+    if (is->sliced || is->words)
+        fail(l->p, SC_EVALUE, -1, "the %s of %s are not cut into tiles or blocks",
+             is->words ? "bit masks" : "diagonals", t->name);
 }
 
 /* ---- a row ---- */

@@ -68,12 +68,33 @@ static const char *eval_refused(const Nest *n, const Nest *loop)
     return NULL;
 }
 
+/* The lanes of a word: sums of what is read side by side along the level, each in a register; perhaps in a loop over
+ * several. */
+static const char *words_refused(const Nest *loop, const Nest *n)
+{
+    if (n->op == N_LOOP && n->kind == L_FOR && n->unroll && !n->in && !n->nmerge) n = n->body;
+    if (n->op == N_SEQ) {
+        const char *why = n->n ? NULL : "it must hold evaluations only";
+        for (int k = 0; k < n->n && !why; k++) why = words_refused(loop, n->kid[k]);
+        return why;
+    }
+    if (n->op != N_EVAL) return "it must hold evaluations only, perhaps in an unrolled loop";
+    const Tensor *r = n->eval.lhs->tensor;
+    if (r->role != T_WORK || r->place != W_REG || n->eval.reduce == O_CONST ||
+        expr_vars(n->eval.lhs) >> loop->ix.var & 1)
+        return "inside, evaluations must sum into registers";
+    if (!expr_has_lanes(n->eval.rhs, loop->ix.var, loop->in))
+        return "what is read must lie side by side along the level, numbers of 32 or 64 bits";
+    return NULL;
+}
+
 const char *nest_vector_refused(const Nest *n)
 {
     const int k = nest_loop_level(n);
     const Tensor *t = n->in;
     if (k < 0 || t->role != T_IN || n->kind == L_PAR || n->by || n->unroll || n->ahead || n->batch || n->rest)
         return "it goes with a loop in an operand, without by, unroll, ahead, batch and rest";
+    if (k == t->format.nlevel - 1 && sc_kind_of(&t->format.level[k])->words) return words_refused(n, n->body);
     if (k != t->format.nlevel - 1 || n->ix.part != SC_WHOLE || !t->format.level[k].unique ||
         !sc_kind_of(&t->format.level[k])->pos)
         return "the level must be the last one and compressed, without blocks, its coordinates unique";

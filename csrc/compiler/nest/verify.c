@@ -201,8 +201,13 @@ static void check_visits(NestVerifier *v, const Scene *outer, const Nest *n)
         i, i, i, verify_loop(p, n));
 }
 
-static bool only_evals(const Nest *n)
+/* What a vec loop holds; over words of bits also a loop that is unrolled. */
+static bool only_evals(const Nest *vec)
 {
+    const Nest *n = vec->body;
+    if (n->op == N_LOOP && n->unroll && vec->in &&
+        sc_kind_of(&vec->in->format.level[vec->in->format.nlevel - 1])->words)
+        n = n->body;
     for (int k = 0; k < n->n; k++)
         if (n->kid[k]->op != N_EVAL) return false;
     return n->op == N_EVAL || n->op == N_SEQ;
@@ -215,7 +220,7 @@ static void check_head(Prog *p, const Nest *n)
     if (n->kind == L_VEC && (n->nmerge || n->by || n->unroll || n->ix.part == SC_DIV))
         fail(p, SC_EVALUE, -1, "schedule: '%s': a vec loop is over i or i%%N, without merge, by and unroll",
              loop);
-    if (n->kind == L_VEC && !only_evals(n->body))
+    if (n->kind == L_VEC && !only_evals(n))
         fail(p, SC_EVALUE, -1, "schedule: '%s': a vec loop is innermost; only evaluations stand in it", loop);
     if (n->by && !n->in)
         fail(p, SC_EVALUE, -1, "schedule: '%s by %d': by cuts a loop in a tensor; cut a dense one as %s/%d",

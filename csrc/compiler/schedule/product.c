@@ -74,7 +74,11 @@ static void classify(Sched *s)
 }
 
 /* ---- building ---- */
-static Nest *owned(Sched *s) { return s->packed ? panel_nest(s) : panel_cuts(s, product_rows(s)); }
+static Nest *owned(Sched *s)
+{
+    if (product_over_words(s)) return product_words(s);
+    return s->packed ? panel_nest(s) : panel_cuts(s, product_rows(s));
+}
 
 /* Nothing is summed inside of the levels in front of `first`. */
 static bool adds_entries(const Sched *s, int first)
@@ -272,7 +276,9 @@ static Nest *product(Prog *p, const Assign *a, bool packed, sc_format *to, sc_te
     s->product = s->sum ? s->sum->kid[0] : s->rhs;
     classify(s);
     const bool direct = s->rhs == s->sum || (covers(s) && !s->cut);
-    const bool panel = s->sum && s->owned && (direct || s->cut) && panel_choose(s, packed);
+    const bool words = product_over_words(s);
+    if (words && packed) return NULL;
+    const bool panel = !words && s->sum && s->owned && (direct || s->cut) && panel_choose(s, packed);
     if (packed && (!panel || s->cut || !panel_straight(s))) return NULL;
     if (!s->sum)
         n = elementwise(s);

@@ -44,6 +44,9 @@ Nest *product_write(Sched *, Expr *sum, Op store);
 Tensor *product_accumulator(Sched *);
 int product_step(ProductStep *, int n, Index, Tensor *, LoopKind);
 Nest *product_wrap(Sched *, const ProductStep *, int n, Nest *body);
+bool product_over_words(
+    const Sched *); /* what is summed are words of bits, and all that is read lies along them */
+Nest *product_words(Sched *);
 /* Loops down to the last level that the result keeps, then the sum in registers. */
 Nest *product_rows(Sched *);
 /* work c { c += product over the levels from `first` } then { target op= c } */

@@ -215,6 +215,51 @@ Nest *product_sum(Sched *s, int first, Op store)
     return product_tiled(s, product_wrap(s, step, n, body));
 }
 
+/* ---- bit masks ---- */
+enum { SUMS = 8 }; /* that share what is read of the words, a vector each */
+
+bool product_over_words(const Sched *s)
+{
+    const Tensor *a = s->a;
+    const int last = a ? a->format.nlevel - 1 : -1;
+    return s->sum && last > 0 && sc_kind_of(&a->format.level[last])->words && s->owned &&
+           s->last_kept == last - 1 && expr_has_lanes(s->product, tensor_level_index(a, last).var, a);
+}
+
+/* The innermost of the indices that only dense operands have, and the result. */
+static int shared_by(const Sched *s)
+{
+    int last = -1;
+    for (int v = 0; v < s->p->nvar; v++)
+        if (in(s->all & s->kept & ~s->stored, v)) last = v;
+    return last;
+}
+
+/* for v/8 { work c[v%8] { vec j in a { for v%8 unroll 8 { c[v%8] += product } } } then { for v%8 { target = c[v%8] } } } */
+Nest *product_words(Sched *s)
+{
+    Prog *p = s->p;
+    ProductStep step[MAXPRODUCTSTEP];
+    const int last = s->a->format.nlevel - 1, v = s->vec = shared_by(s);
+    const Index tiles = {.var = (uint8_t)v, .part = SC_DIV, .block = SUMS};
+    Index one = tiles;
+    one.part = SC_MOD;
+    Tensor *c = work_new(p, "c", W_REG);
+    if (v >= 0) work_slot(c, one);
+    Expr *sum = work_access(p, c), *by = multiplier(s, last);
+    if (by) sum = expr_new(p, O_MUL, by, sum);
+    Nest *term = nest_eval(p, work_access(p, c), s->sum->reduce, s->product),
+         *out = product_write(s, sum, O_CONST);
+    if (v >= 0) term = nest_loop(p, L_FOR, one, NULL, term), term->unroll = SUMS;
+    if (v >= 0) out = nest_loop(p, L_FOR, one, NULL, out), out->unroll = SUMS;
+    int n = product_dense_loops(s, false, step, 0);
+    term = nest_loop(p, L_VEC, tensor_level_index(s->a, last), s->a, term);
+    out = nest_work(p, c, product_wrap(s, step, n, term), out);
+    n = product_dense_loops(s, true, step, product_levels(s, 0, last, step, 0));
+    if (v >= 0) n = product_step(step, n, tiles, NULL, L_FOR);
+    return product_wrap(s, step, n, out);
+}
+
 /* The parallel loop of an expression without a sparse operand. */
 int product_first_loop(Sched *s, ProductStep *step)
 {

@@ -39,6 +39,7 @@ bool vector_suits(const Nest *given, uint32_t bound)
     Nest loop = *given, *n = &loop;
     loop.unroll = 0; /* a vector has as many sums */
     if (n->op != N_LOOP || in(bound, n->ix.var) || nest_vector_refused(n)) return false;
+    if (sc_kind_of(&n->in->format.level[nest_loop_level(n)])->words) return true;
     bool takes = false;
     nest_walk(n->body, find_long, &takes);
     const int level = nest_loop_level(n);
