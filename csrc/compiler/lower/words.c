@@ -1,0 +1,195 @@
+/* words.c: levels of bit masks.
+ *
+ * A loop takes the set bits of each word. A vector loop takes the coordinates of a word as they lie, a few at a time: the
+ * entries that are there are spread to the lanes of their bits, other operands are read in these lanes alone. So nothing
+ * is gathered, and lanes without an entry read nothing and add nothing. Sums over several rows of another operand share
+ * what is read of the level: each has a vector of its own. */
+#include "private.h"
+
+#define SIDEBYSIDE 8 /* sums of one vector each */
+
+static Val *op(Low *l, Op o, Val *a, Val *b) { return val_op(l->p, o, a, b); }
+
+/* ---- where they lie ---- */
+void words_range(Low *l, Fibre *f)
+{
+    const Index ix = tensor_level_index(f->t, lower_level(l, f->t));
+    Val *size = plus(l, lower_slot_extent(l, &ix), num(l, SC_WORD - 1));
+    Val *words = lower_let(l, "words", op(l, O_DIV, size, num(l, SC_WORD)));
+    f->lo = lower_let(l, "lo", times(l, lower_position(l, f->t), words));
+    f->hi = plus(l, f->lo, words);
+}
+
+static Val *begins(Low *l, const Fibre *f, Val *word)
+{ return lower_load_index(l, lower_buf(l, B_POS, f->t, f->t->format.nlevel - 1), word); }
+
+Val *words_length(Low *l, const Fibre *f) { return op(l, O_SUB, begins(l, f, f->hi), begins(l, f, f->lo)); }
+
+/* Opens a loop over the words: which it is, its bits, and where its entries begin. */
+typedef struct {
+    Val *w, *bits, *first;
+    Stmt **outer;
+} Word;
+
+static Word each_word(Low *l, const Fibre *f)
+{
+    Word x;
+    x.w = val_local(l->p, lower_for(l, "w", f->lo, f->hi, 1, &x.outer)->local);
+    x.bits = op(l, O_AND, lower_load_index(l, f->crd, x.w), num(l, 0xffffffff));
+    x.first = lower_let(l, "first", begins(l, f, x.w));
+    return x;
+}
+
+static Val *coordinate(Low *l, const Fibre *f, const Word *x)
+{ return times(l, op(l, O_SUB, x->w, f->lo), num(l, SC_WORD)); }
+
+/* ---- entry by entry ---- */
+void words_loop(Low *l, const Nest *n, const Fibre *f)
+{
+    Prog *p = l->p;
+    const Word x = each_word(l, f);
+    Local *left = lower_mut(l, "bits", x.bits), *next = lower_mut(l, "p", x.first);
+    Stmt *loop = lower_put(l, S_WHILE);
+    Val *bits = val_local(p, left), *at = coordinate(l, f, &x);
+    loop->a = op(l, O_NE, bits, num(l, 0));
+    l->tail = &loop->body;
+    Val *c = lower_let(l, lower_index_name(l, n->ix), plus(l, at, op(l, O_CTZ, bits, NULL)));
+    Val *here = lower_let(l, "here", val_local(p, next));
+    lower_set(l, left, op(l, O_AND, bits, op(l, O_SUB, bits, num(l, 1))));
+    lower_set(l, next, plus(l, here, num(l, 1)));
+    level_enter(l, f->t, here, NULL);
+    lower_bind(l, n->ix, c);
+    lower_body(l, n->body);
+    l->tail = x.outer;
+}
+
+/* ---- a vector at a time ---- */
+/* An evaluation of the loop, and the number of an unrolled loop around it. */
+typedef struct {
+    const Nest *eval;
+    const Index *ix; /* null: there is none */
+    int number;
+    Local *sum[2];
+} Sum;
+
+typedef struct {
+    const Fibre *f;
+    Sum sum[SIDEBYSIDE];
+    int n, copies, lanes;
+} Sums;
+
+/* Reads of different coordinates are different nodes: what is computed once is known by its node. */
+static Expr *copy_of(Prog *p, const Expr *e)
+{
+    Expr *x = NEW(p, Expr);
+    *x = *e;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) x->kid[k] = copy_of(p, e->kid[k]);
+    return x;
+}
+
+static void add_sum(Low *l, Sums *s, const Nest *n, const Index *ix, int number)
+{
+    Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
+    if (!rhs) return;
+    if (s->n == SIDEBYSIDE)
+        fail(l->p, SC_ENOTIMPL, -1, "a vec loop over words has at most %d sums: split it", SIDEBYSIDE);
+    const Nest *own = nest_eval(l->p, n->eval.lhs, n->eval.reduce, copy_of(l->p, rhs));
+    s->sum[s->n++] = (Sum){.eval = own, .ix = ix, .number = number};
+}
+
+static void find_sums(Low *l, Sums *s, const Nest *n, const Index *ix, int number)
+{
+    if (n->op == N_EVAL) add_sum(l, s, n, ix, number);
+    for (int k = 0; n->op == N_SEQ && k < n->n; k++) find_sums(l, s, n->kid[k], ix, number);
+    if (n->op != N_LOOP) return;
+    const int64_t turns = lower_const_extent(l, &n->ix);
+    for (int u = 0; u < turns; u++) find_sums(l, s, n->body, &n->ix, u);
+}
+
+typedef void Each(Low *, Sums *, Sum *);
+
+static void each(Low *l, Sums *s, Each *f)
+{
+    for (int k = 0; k < s->n; k++) {
+        const Env *save = lower_keep(l);
+        if (s->sum[k].ix) lower_bind(l, *s->sum[k].ix, num(l, s->sum[k].number));
+        f(l, s, &s->sum[k]);
+        lower_back(l, save);
+    }
+}
+
+static void open(Low *l, Sums *s, Sum *x)
+{
+    const Type type = {(uint8_t)l->p->type, (uint8_t)s->lanes};
+    lower_hoist(l, x->eval->eval.rhs);
+    for (int c = 0; c < s->copies; c++)
+        x->sum[c] = lower_mut(l, "sum", val_const(l->p, type, op_identity(x->eval->eval.reduce)));
+}
+
+/* Whether a lane without an entry gets zero: a product of nothing but what is read in its own lane, where both are zero. */
+static bool is_zero_apart(const Expr *e, int var)
+{
+    if (e->op == O_MUL) return is_zero_apart(e->kid[0], var) && is_zero_apart(e->kid[1], var);
+    return e->op == O_ACCESS && expr_vars(e) >> var & 1;
+}
+
+static void add(Low *l, Sums *s, Sum *x)
+{
+    Prog *p = l->p;
+    const Assign *a = &x->eval->eval;
+    Local *sum = x->sum[l->e.vec.off / s->lanes % s->copies];
+    Val *old = val_local(p, sum), *v = val_cast(p, old->type, lower_value(l, a->rhs));
+    if (a->reduce != O_ADD || !is_zero_apart(a->rhs, l->e.vec.ix.var))
+        v = val_select(p, val_bits(p, s->lanes, l->e.vec.bits), v,
+                       val_const(p, old->type, op_identity(a->reduce)));
+    lower_set(l, sum, op(l, a->reduce, old, v));
+}
+
+static void close(Low *l, Sums *s, Sum *x)
+{
+    const Assign *a = &x->eval->eval;
+    Val *all = val_local(l->p, x->sum[0]);
+    if (s->copies > 1) all = op(l, a->reduce, all, val_local(l->p, x->sum[1]));
+    lower_assign(l, a->lhs, a->reduce, val_hred(l->p, a->reduce, all));
+}
+
+/* The lanes from bit `off` of a word on. */
+static void add_piece(Low *l, Sums *s, const Word *x, int off)
+{
+    Prog *p = l->p;
+    const Env *save = lower_keep(l);
+    Vec *v = &l->e.vec;
+    v->off = off;
+    v->bits = lower_let(l, "bits",
+                        op(l, O_AND, off ? op(l, O_SHR, x->bits, num(l, off)) : x->bits,
+                           num(l, (INT64_C(1) << s->lanes) - 1)));
+    Val *before = op(l, O_COUNT, op(l, O_AND, x->bits, num(l, (INT64_C(1) << off) - 1)), NULL);
+    Val *at = off ? plus(l, x->first, before) : x->first;
+    const Buf *values = lower_buf(l, B_VAL, s->f->t, 0);
+    Val *zero = val_const(p, (Type){(uint8_t)values->dtype, 1}, 0);
+    v->entry = lower_let(l, "entry", val_spread(p, (Buf *)values, s->lanes, at, v->bits, zero));
+    each(l, s, add);
+    lower_back(l, save);
+}
+
+void words_vec(Low *l, const Nest *n, const Fibre *f)
+{
+    if (counting(l)) return;
+    Sums s = {.f = f, .lanes = l->p->vector_bytes / (int)sc_dtype_size(l->p->type)};
+    const Vec save = l->e.vec;
+    const int nmemo = l->nmemo;
+    find_sums(l, &s, n->body, NULL, 0);
+    s.copies = 2 * s.n <= SIDEBYSIDE ? 2 : 1;
+    l->e.vec = (Vec){.on = true, .ix = n->ix, .fibre = f, .lanes = s.lanes, .entry = num(l, 0)};
+    lower_note(l, n);
+    each(l, &s, open);
+    Word x = each_word(l, f);
+    x.bits = lower_let(l, "word", x.bits);
+    l->e.vec.at = lower_let(l, lower_index_name(l, n->ix), coordinate(l, f, &x));
+    for (int off = 0; off < SC_WORD; off += s.lanes) add_piece(l, &s, &x, off);
+    l->tail = x.outer;
+    l->nmemo = nmemo;
+    l->e.vec = save;
+    each(l, &s, close);
+}
