@@ -45,7 +45,7 @@ def layout(text: str, ndim: int) -> Layout:
     name, _, levels = _C.format(text, ndim)
     names = []
     for at, (kind, *_rest) in enumerate(levels):
-        if kind in ("compressed", "diagonals"):
+        if kind in ("compressed", "diagonals", "bitmask"):
             names.append(f"_pos{at}")
         if kind != "dense":
             names.append(f"_crd{at}")

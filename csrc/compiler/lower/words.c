@@ -7,6 +7,8 @@
 #include "private.h"
 
 #define SIDEBYSIDE 8 /* sums of one vector each */
+#define STREAMS 4    /* rows that processors follow by themselves, beside the entries */
+#define AHEAD 512    /* entries */
 
 static Val *op(Low *l, Op o, Val *a, Val *b) { return val_op(l->p, o, a, b); }
 
@@ -54,7 +56,7 @@ void words_loop(Low *l, const Nest *n, const Fibre *f)
     loop->a = op(l, O_NE, bits, num(l, 0));
     l->tail = &loop->body;
     Val *c = lower_let(l, lower_index_name(l, n->ix), plus(l, at, op(l, O_CTZ, bits, NULL)));
-    Val *here = lower_let(l, "here", val_local(p, next));
+    Val *here = val_local(p, lower_declare(l, "here", val_local(p, next), false));
     lower_set(l, left, op(l, O_AND, bits, op(l, O_SUB, bits, num(l, 1))));
     lower_set(l, next, plus(l, here, num(l, 1)));
     level_enter(l, f->t, here, NULL);
@@ -173,6 +175,17 @@ static void add_piece(Low *l, Sums *s, const Word *x, int off)
     lower_back(l, save);
 }
 
+/* Many rows keep the processor from seeing that entries will be read. */
+static void fetch_ahead(Low *l, const Fibre *f, const Word *x)
+{
+    const int level = f->t->format.nlevel - 1;
+    const char *name = sc_arena_printf(&l->p->arena, "%s_npos%d", f->t->name, level);
+    Val *last = op(l, O_SUB, val_param(l->p, module_param(l->p, P_NPOS, f->t->arg, level, name)), num(l, 1));
+    Stmt *s = lower_put(l, S_FETCH);
+    s->buf = lower_buf(l, B_VAL, f->t, 0);
+    s->a = op(l, O_MIN, plus(l, x->first, num(l, AHEAD)), last);
+}
+
 void words_vec(Low *l, const Nest *n, const Fibre *f)
 {
     if (counting(l)) return;
@@ -187,6 +200,7 @@ void words_vec(Low *l, const Nest *n, const Fibre *f)
     Word x = each_word(l, f);
     x.bits = lower_let(l, "word", x.bits);
     l->e.vec.at = lower_let(l, lower_index_name(l, n->ix), coordinate(l, f, &x));
+    if (s.n > STREAMS) fetch_ahead(l, f, &x);
     for (int off = 0; off < SC_WORD; off += s.lanes) add_piece(l, &s, &x, off);
     l->tail = x.outer;
     l->nmemo = nmemo;

@@ -15,7 +15,8 @@
 #include "../nest/place.h"
 #include "private.h"
 
-#define LINE 64 /* bytes */
+#define LINE 64   /* bytes */
+#define WORDS 2.0 /* to spread entries to the lanes of their bits, in turns of a loop over entries */
 
 typedef struct {
     Index ix;
@@ -129,10 +130,17 @@ static double blocks_around(const Cost *c, const Spot *at, Index ix)
 
 static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtype_size(c->p->type); }
 
+/* A vec loop over words of bits: its turns are lanes that lie side by side. */
+static bool over_words(const Nest *n)
+{
+    const int level = n->kind == L_VEC && n->in ? nest_loop_level(n) : -1;
+    return level >= 0 && sc_kind_of(&n->in->format.level[level])->words;
+}
+
 /* Entries of a vector whose coordinates pick what is read; 1 where the loop is none such. */
 static double picked_lanes(const Cost *c, const Nest *n, uint32_t bound)
 {
-    const bool picks = n->in && vector_suits(n, bound) && nest_vector_picks(n);
+    const bool picks = n->in && !over_words(n) && vector_suits(n, bound) && nest_vector_picks(n);
     return picks ? (double)prog_picked_lanes(c->p) : 1;
 }
 
@@ -150,6 +158,14 @@ static double in_step(const Cost *c, const Tensor *t, int level)
     const double all = fmin(s->width, c->p->vector_bytes / (double)sc_dtype_size(c->p->type));
     const int shared = t->often / SC_SHARED;
     return !sc_kind_of(s)->sliced ? 1 : shared ? all * shared / s->width : all;
+}
+
+/* Lanes of words, whether there are entries in them or not. */
+static double turns_words(Cost *c, const Spot *at, double extent)
+{
+    const double turns = ceil(extent / lanes(c));
+    c->time += at->trips * (turns * WORDS * c->m.entry + c->m.leave);
+    return turns;
 }
 
 /* Turns of a loop in one tensor. */
@@ -175,6 +191,7 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         c->time += at->trips * search_time(c, f);
         return share;
     }
+    if (over_words(n)) return turns_words(c, at, e);
     const bool batch =
         at->nloop && at->loop[at->nloop - 1].batch; /* one loop over the entries of many rows */
     const bool vector =
@@ -305,7 +322,7 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
         at.loop[at.nloop++] = (Loop){
             .ix = n->ix,
             .trips = at.trips,
-            .gathered = sparse && outer->nloop > 0 && !cut,
+            .gathered = sparse && outer->nloop > 0 && !cut && !over_words(n),
             .vec = is_vector(n),
             .cut = cut,
             .turns = turns,

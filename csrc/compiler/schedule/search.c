@@ -35,7 +35,7 @@ typedef struct {
     int special; /* whose nest it is: 0, of schedule_build(), or special[special - 1] */
     int split;   /* form whose inner sum is computed first, as a whole; 0: none */
     sc_format
-        to; /* the format with values of its own of a sparse operand that is multiplied often; nlevel 0: none */
+        to; /* of a sparse operand that is multiplied often, read without a permutation; nlevel 0: none */
     double cost;
     bool tiles; /* the nest has tiles, or sums outside of registers */
     int par;    /* 1 + the index that threads share, 0: none */
@@ -90,13 +90,16 @@ static void convert_all(Search *s, const Candidate *c)
     }
 }
 
+/* Whether values stay where they are, in the order that they have. */
+static bool keeps_order(const sc_format *f) { return sc_kind_of(&f->level[f->nlevel - 1])->words; }
+
 static double conversion_cost(const Search *s, const Candidate *c)
 {
     double sum = 0;
     for (int k = 0; k < s->p->nin; k++) {
         if (!in(c->converted, k)) continue;
         const sc_format to = target(s, c, k);
-        if (c->to.nlevel) sum += cost_positions(s->p, s->p->tensor[k]) * COMPARE;
+        if (c->to.nlevel && !keeps_order(&c->to)) sum += cost_positions(s->p, s->p->tensor[k]) * COMPARE;
         const bool blocks = to.nlevel && to.level[to.nlevel - 1].part == SC_MOD;
         sum += cost_positions(s->p, s->p->tensor[k]) * cost_conversion(s->p) /
                    (c->to.nlevel ? OFTEN : CALLS) / (blocks && !c->to.nlevel ? BLOCKS : 1) +
@@ -351,6 +354,21 @@ static void consider_slices(Search *s, int operand, Candidate c)
     if (c.cost >= 0) keep(s, &c);
 }
 
+/* The nest of a candidate on words of bits, which keep the values where they are. */
+static void consider_words(Search *s, int operand, Candidate c)
+{
+    const Tensor *t = s->p->tensor[operand];
+    const int last = t->format.nlevel - 1;
+    const bool fits = last > 0 && sc_kind_of(&t->format.level[last])->pos && t->format.level[last].unique &&
+                      t->format.level[last].part == SC_WHOLE && !t->perm;
+    if (!fits || c.converted || s->p->vector_bytes < 64 || sc_dtype_size(t->dtype) < 4) return;
+    c.to = t->format;
+    c.to.level[last].kind = SC_BITMASK;
+    c.converted = 1u << operand;
+    c.cost = cost_of(s, &c);
+    if (c.cost >= 0) keep(s, &c);
+}
+
 static void consider_special(Search *s, int k)
 {
     Candidate c = {.special = k + 1, .order = all_loops(s)};
@@ -367,6 +385,7 @@ static void consider_special(Search *s, int k)
     if (!s->p->tensor[operand]->often) return;
     consider_cuts(s, operand, c);
     consider_slices(s, operand, c);
+    consider_words(s, operand, c);
 }
 
 /* The sums inside of sums are those that were asked for. */
