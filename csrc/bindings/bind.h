@@ -126,7 +126,7 @@ bool sc_level_has_crd(const sc_levelspec *);
 int sc_bind_layout(sc_tensor *, const int64_t *length, int n, sc_err *);
 /* Asks for the results of p as they are, before operands are converted. */
 void sc_bind_ask(sc_request *, const sc_program *p);
-/* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
+/* Result *t has the structure of *derived, whose entries lie at perm in *given, null: in order; gives it that of *given, and
  * `val`, room for its values. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
 /* ---- call.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
@@ -158,8 +158,9 @@ typedef struct sc_core {
     int ncomp; /* the last one is the values */
     sc_component comp[SC_MAXCOMP];
     bool validate, computes;
-    PyObject *perm; /* a derived layout: where its values lie among those of the tensor it came from */
-    const void *perm_data;
+    PyObject *
+        perm; /* a derived layout: where its values lie among those of the tensor it came from; True: in order */
+    const void *perm_data;  /* null: in order */
     int64_t generation;     /* counts changes of the structure */
     sc_derived *derived;    /* newest first */
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
@@ -226,8 +227,10 @@ typedef struct sc_kept {
     struct sc_kept *next;
     sc_digest key; /* of the structure it was derived from */
     int refs;
-    sc_tensor t;      /* its values are those of the operand where it has a permutation, else its own */
-    const void *perm; /* where its values were, of type ptype; null where entries were summed */
+    sc_tensor t; /* its values are those of the operand where it has a permutation, else its own */
+    const void *
+        perm; /* where its values were, of type ptype; null where they were in order, or entries were summed */
+    bool shared; /* its values are those of the operand */
     sc_dtype ptype;
     int n;
     void *array[SC_MAXARRAY];

@@ -105,11 +105,11 @@ static int convert_sparse(call *c, int k, const sc_format *f)
     return 0;
 }
 
-/* Where the values of operand k lie in the operand as it was given, if it was converted; else null. */
-static const void *places(const call *c, int k)
+/* Operand k as it was converted, with values that are read where they are; else null. */
+static const sc_core *converted(const call *c, int k)
 {
     const sc_core *d = (const sc_core *)c->temp[k];
-    return c->core[k] && d && d != c->core[k] ? d->perm_data : NULL;
+    return c->core[k] && d && d != c->core[k] && d->perm ? d : NULL;
 }
 
 /* A result that is like an operand is made like the converted one, and put back. */
@@ -117,19 +117,19 @@ static void ask_converted(call *c)
 {
     for (int r = 0; r < c->request->nask; r++) {
         int k = c->request->ask_like[r] - 1;
-        if (k >= 0 && places(c, k)) c->request->ask[r] = c->in[k].format;
+        if (k >= 0 && converted(c, k)) c->request->ask[r] = c->in[k].format;
     }
 }
 
 static int put_back(const call *c, int r, sc_tensor *t, sc_sink *sink)
 {
     int k = sc_program_like(c->program, r);
-    const void *perm = k < 0 ? NULL : places(c, k);
-    if (!perm) return 0;
+    const sc_core *d = k < 0 ? NULL : converted(c, k);
+    if (!d) return 0;
     const sc_tensor *given = &c->core[k]->t;
     void *val = sc_sink_alloc(sink, SC_VAL, -1, t->dtype, given->view.nval);
     if (!val) return PyErr_NoMemory(), -1;
-    sc_bind_restore(t, given, perm, given->itype, val);
+    sc_bind_restore(t, given, d->perm_data, given->itype, val);
     return 0;
 }
 

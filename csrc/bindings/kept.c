@@ -116,6 +116,15 @@ static void forget(sc_kept *k, const void *array)
         }
 }
 
+/* Rows of bits have their entries where they were. */
+static bool in_order(const sc_kept *k, const int64_t *perm)
+{
+    const sc_format *f = &k->t.format;
+    bool same = sc_kind_of(&f->level[f->nlevel - 1])->words;
+    for (int64_t i = 0; same && i < k->t.view.nval; i++) same = perm[i] == i;
+    return same;
+}
+
 /* Whether every entry has a source; then values are read there, and those that were converted are dropped. */
 static bool read_through(sc_kept *k, const int64_t *perm)
 {
@@ -126,6 +135,12 @@ static bool read_through(sc_kept *k, const int64_t *perm)
     if (!perm) return false;
     forget(k, k->t.view.val);
     k->t.view.val = NULL;
+    k->shared = true;
+    if (in_order(k, perm)) {
+        forget(k, perm);
+        k->perm = NULL;
+        return true;
+    }
     k->t.view.perm = perm;
     if (k->t.itype == SC_I64) return true;
     int32_t *narrow = allocate(k, SC_VAL, -1, SC_I32, n);

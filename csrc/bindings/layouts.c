@@ -70,13 +70,20 @@ static bool complete(const int64_t *perm, int64_t n)
     return true;
 }
 
-/* From now on the values of d are those of c, found through the permutation. */
+static bool in_order(const int64_t *perm, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (perm[i] != i) return false;
+    return true;
+}
+
+/* From now on the values of d are those of c, found through the permutation, if it is one. */
 static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
 {
     static const char nothing[64];
     sc_component *mine = &d->comp[d->ncomp - 1];
     sc_borrowed b;
-    if (!perm || sc_bind_borrow(s, perm, &b)) return Py_XDECREF(perm), -1;
+    if (!perm || (perm != Py_True && sc_bind_borrow(s, perm, &b))) return Py_XDECREF(perm), -1;
     Py_DECREF(mine->tensor);
     Py_DECREF(mine->seen);
     mine->tensor = Py_NewRef(c->comp[c->ncomp - 1].tensor);
@@ -84,7 +91,7 @@ static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
     mine->n = c->comp[c->ncomp - 1].n;
     mine->dtype = c->comp[c->ncomp - 1].dtype; /* that of its array may be another one of the same size */
     d->perm = perm;
-    d->perm_data = b.n ? b.t.view.val : nothing;
+    d->perm_data = perm == Py_True ? NULL : b.n ? b.t.view.val : nothing;
     return sc_core_refresh(s, d);
 }
 
@@ -124,9 +131,10 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     else
         d->core = sc_core_wrap(s, &to, &sink, c);
     const int64_t n = to.view.nval;
+    const bool words = sc_kind_of(&f->level[f->nlevel - 1])->words; /* rows stay what they are */
     const bool fits = to.itype == SC_I64 || n <= INT32_MAX; /* below coordinates there may be more values */
     if (d->core && perm && fits && (is_sliced(f) || complete(perm, n)))
-        settle(s, c, d, narrow(&sink, perm, n, to.itype));
+        settle(s, c, d, words && in_order(perm, n) ? Py_NewRef(Py_True) : narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
     sc_derived_free(d);

@@ -85,7 +85,10 @@ void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_
     whole.dtype = t->dtype;
     whole.view.val = val;
     memset(val, 0, (size_t)given->view.nval * sc_dtype_size(t->dtype));
-    sc_scatter_values(val, t->view.val, perm, itype, t->view.nval, t->dtype);
+    if (perm)
+        sc_scatter_values(val, t->view.val, perm, itype, t->view.nval, t->dtype);
+    else if (t->view.nval)
+        memcpy(val, t->view.val, (size_t)t->view.nval * sc_dtype_size(t->dtype));
     *t = whole;
 }
 

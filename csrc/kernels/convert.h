@@ -75,6 +75,10 @@ void sc_list_free(sc_list *);
 int sc_slices_pack(const sc_conversion *, const sc_list *, int level, int64_t above, const int64_t *at,
                    int64_t *to, sc_level *made);
 
+/* convert_words.c: the same for a level of bit masks. */
+int sc_words_pack(const sc_conversion *, const sc_list *, int level, int64_t above, const int64_t *at,
+                  int64_t *to, sc_level *made);
+
 /* Sums duplicates: to[i] = from[j] for the first of them, then to[i] += from[j] (or, for bool). 16 bit floats add up in
  * *sum, so that to[i] is rounded once. */
 SC_INLINE void sc_value_first(void *to, int64_t i, const void *from, int64_t j, sc_dtype t, float *sum)
@@ -133,6 +137,8 @@ int sc_convert_csr_coo(const sc_conversion *);
 int sc_convert_csr_dcsr(const sc_conversion *); /* to rows that have entries */
 int sc_convert_dcsr_csr(const sc_conversion *);
 int sc_convert_coo_csr(const sc_conversion *);
+int sc_convert_csr_words(const sc_conversion *); /* to (dense, bitmask), rows in the same order */
+int sc_convert_words_csr(const sc_conversion *);
 /* The same with blocks of dense tiles on one side, rows of blocks first. */
 int sc_convert_csr_bsr(const sc_conversion *);
 int sc_convert_bsr_csr(const sc_conversion *);

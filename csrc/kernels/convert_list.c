@@ -147,6 +147,25 @@ SC_INLINE bool slices_range(const unrolling *u, sc_dtype itype, int64_t begin, i
     return stray;
 }
 
+/* The set bits of each word. */
+SC_INLINE bool words_range(const unrolling *u, sc_dtype itype, int64_t begin, int64_t end)
+{
+    const sc_level *v = &u->from->view.level[u->level];
+    const int64_t extent = sc_level_extent(&u->from->format.level[u->level], u->from->view.dim),
+                  words = sc_words(extent);
+    bool stray = false;
+    int64_t w = begin < end ? sc_split_fibre(v->pos, itype, u->fibres * words, begin) : 0;
+    for (int64_t q = begin; q < end; w++) {
+        int64_t p = sc_index(v->pos, itype, w);
+        for (uint32_t bits = sc_word(v->crd, itype, w); bits && p < end; bits &= bits - 1, p++)
+            if (p >= q)
+                u->key[p] = extend(u, u->above[w / words], w % words * SC_WORD + __builtin_ctz(bits), extent,
+                                   false, &stray);
+        q = sc_max(q, sc_index(v->pos, itype, w + 1));
+    }
+    return stray;
+}
+
 static void unroll_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     unrolling *u = arg;
@@ -156,6 +175,10 @@ static void unroll_range(void *arg, int lane, int64_t begin, int64_t end)
 #undef RUN
     } else if (sc_kind_of(&u->from->format.level[u->level])->sliced) {
 #define RUN(itype) u->stray[lane] |= slices_range(u, itype, begin, end)
+        SC_BY_INDEX(u->from->itype, RUN);
+#undef RUN
+    } else if (sc_kind_of(&u->from->format.level[u->level])->words) {
+#define RUN(itype) u->stray[lane] |= words_range(u, itype, begin, end)
         SC_BY_INDEX(u->from->itype, RUN);
 #undef RUN
     } else {

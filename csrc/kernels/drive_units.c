@@ -63,6 +63,7 @@ int64_t sc_leaves_before(const sc_tensor *t, int level, int64_t p)
         const sc_kind *is = sc_kind_of(&t->format.level[l]);
         p = is->pos      ? sc_index(v->pos, t->itype, p)
             : is->sliced ? slice_leaves(t, l, p)
+            : is->words  ? sc_index(v->pos, t->itype, p * sc_words(v->size))
             : is->one    ? p
                          : p * v->size;
     }

@@ -376,6 +376,47 @@ static int check_slices(checking *c, sc_err *e)
         (unsigned long long)crd_at(c->t, c->level, 2 * q + 1), (long long)sc_level_extent(s, c->t->view.dim));
 }
 
+/* ---- bit masks ---- */
+/* Whether word w has as many bits as positions, none beyond the extent, and nothing above its bits. */
+static bool is_word(const checking *c, int64_t w)
+{
+    const sc_level *v = &c->t->view.level[c->level];
+    const int64_t word = crd_at(c->t, c->level, w), rest = v->size - w % sc_words(v->size) * SC_WORD;
+    const int64_t n = sc_index(v->pos, c->t->itype, w + 1) - sc_index(v->pos, c->t->itype, w);
+    const int64_t bits = c->t->itype == SC_I32 ? (int64_t)(uint32_t)word : word;
+    return bits >= 0 && !(bits >> sc_min(rest, SC_WORD)) && __builtin_popcountll((uint64_t)bits) == n;
+}
+
+static void words_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    checking *c = arg;
+    int64_t w = begin;
+    while (w < end && is_word(c, w)) w++;
+    c->bad[lane] = w < end ? w : -1;
+}
+
+static int check_words(checking *c, sc_err *e)
+{
+    const sc_level *v = &c->t->view.level[c->level];
+    int64_t all, w;
+    if (!sc_mul(c->fibres, sc_words(v->size), &all))
+        return wrong(c->t, c->level, e, "%lld rows of %lld words overflow", (long long)c->fibres,
+                     (long long)sc_words(v->size));
+    const int rc = check_pos(c, all, v->npos, e);
+    if (rc) return rc;
+    if (!v->crd && all)
+        return wrong(c->t, c->level, e, "expected a crd array of %lld entries, got none", (long long)all);
+    if (first_bad(c, all, words_range, &w, e)) return e->code;
+    if (w < 0) return SC_OK;
+    return wrong(c->t, c->level, e,
+                 "crd[%lld] = %#llx with %lld positions, expected a word of %d bits, one for each position, "
+                 "and none at "
+                 "coordinates beyond the extent %lld",
+                 (long long)w, (unsigned long long)crd_at(c->t, c->level, w),
+                 (long long)(sc_index(v->pos, c->t->itype, w + 1) - sc_index(v->pos, c->t->itype, w)),
+                 SC_WORD, (long long)v->size);
+}
+
 /* ---- levels ---- */
 static int check_lengths(const checking *c, int64_t parent, sc_err *e)
 {
@@ -390,7 +431,7 @@ static int check_lengths(const checking *c, int64_t parent, sc_err *e)
         return wrong(c->t, c->level, e, "size %lld, expected %lld", (long long)v->size, (long long)size);
     if (v->npos < 0)
         return wrong(c->t, c->level, e, "a negative number of positions, %lld", (long long)v->npos);
-    if (sc_kind_of(s)->pos) return SC_OK;
+    if (sc_kind_of(s)->pos || sc_kind_of(s)->words) return SC_OK;
     if (sc_kind_of(s)->sliced) {
         if (v->npos % s->width == 0) return SC_OK;
         return wrong(c->t, c->level, e, "%lld positions, expected a multiple of the %d rows of a slice",
@@ -415,6 +456,7 @@ static int check_level(checking *c, int l, int64_t parent, sc_err *e)
     }
     if ((rc = check_lengths(c, parent, e)) || !is->crd) return rc;
     if (is->sliced) return check_slices(c, e);
+    if (is->words) return check_words(c, e);
     if (is->pos && (rc = check_pos(c, c->fibres, c->t->view.level[l].npos, e))) return rc;
     if (all_rise(c) || c->pairs || (c->pairs = pairs_rise(c))) return SC_OK;
     if ((rc = check_crd(c, e)) || (rc = check_padding(c, e))) return rc;
@@ -432,6 +474,7 @@ static int check_shape(const sc_tensor *t, sc_err *e)
         const sc_levelspec *s = &f->level[l];
         if (s->kind >= SC_NKIND || s->part > SC_MOD || s->dim >= f->ndim ||
             (s->part != SC_WHOLE && s->block < 1) || (sc_kind_of(s)->padded && s->width < 0) ||
+            (sc_kind_of(s)->words && (l + 1 < f->nlevel || s->part || !s->unique)) ||
             (sc_kind_of(s)->sliced && (!sc_slices_fit(s) || l == 0 || l + 1 < f->nlevel || s->part)) ||
             (l == 0 && sc_kind_of(s)->one))
             return sc_error(e, SC_EVALUE, "level %d is not a level: kind %d of dimension %d", l, s->kind,

@@ -81,6 +81,19 @@ static bool descend(Map *m, const Tensor *t, int level, int64_t c, int64_t pos, 
     return ok;
 }
 
+/* Each coordinate asks for its bit. */
+static bool collect_words(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
+{
+    const sc_tensor *in = m->in;
+    const sc_level *l = &in->view.level[level];
+    const int64_t n = t->extent[in->format.level[level].dim], first = pos * sc_words(n);
+    int64_t q = sc_index(l->pos, in->itype, first);
+    for (int64_t c = 0; c < n; c++)
+        if (sc_word(l->crd, in->itype, first + c / SC_WORD) >> c % SC_WORD & 1)
+            if (!descend(m, t, level, c, q++, coord)) return false;
+    return true;
+}
+
 /* The row `pos` of its slice: the diagonals that have it. */
 static bool collect_slice(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
 {
@@ -117,6 +130,7 @@ static bool collect(Map *m, const Tensor *t, int level, int64_t pos, int64_t *co
         return true;
     }
     if (sc_kind_of(s)->sliced) return collect_slice(m, t, level, pos, coord);
+    if (sc_kind_of(s)->words) return collect_words(m, t, level, pos, coord);
     if (sc_kind_of(s)->pos) lo = sc_index(l->pos, in->itype, pos), hi = sc_index(l->pos, in->itype, pos + 1);
     if (sc_kind_of(s)->padded) lo = pos * s->width, hi = lo + s->width;
     for (int64_t q = lo; q < hi; q++) {

@@ -66,6 +66,11 @@ def components(
             made.append(source.new_empty(2 * n, dtype=index))
             n = n * width
             continue
+        if kind == "bitmask":
+            words = n * -(-extent // 32)
+            made += [source.new_empty(words + 1, dtype=index), source.new_empty(words, dtype=index)]
+            n = stored if exact else _torch.unknown_size()
+            continue
         n = {"dense": n * extent, "compressed": None, "singleton": n, "ell": n * width}[kind]
         if n is None:
             n = stored if exact and flat and k == last else _torch.unknown_size()

@@ -47,7 +47,9 @@ def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]
             n = n * width
         elif kind == "diagonals":
             n = structure[at + 1].shape[0] // 2 * width
-        at += (kind in ("compressed", "diagonals")) + (kind != "dense")
+        elif kind == "bitmask":
+            n = int(structure[at][-1])
+        at += (kind in ("compressed", "diagonals", "bitmask")) + (kind != "dense")
     return n
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from .rules import Rule
 
 _RANK_OF_ALIAS = {"auto": 2, "dense": 2, "coo": 2, "csf": 3}  # names for any number of dimensions
-_ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|(ell|dia)\(\s*\d+\s*\)$")
-_SPELLED = "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) compressed(d) singleton(d)"
-_DIM = re.compile(r"(?:dense|compressed|singleton|ell|diagonals)\s*\(\s*(\d+)")
+_ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc|bitmask)\b|(ell|dia)\(\s*\d+\s*\)$")
+_SPELLED = "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) bitmask compressed(d) singleton(d)"
+_DIM = re.compile(r"(?:dense|compressed|singleton|ell|diagonals|bitmask)\s*\(\s*(\d+)")
 
 
 class Layout(NamedTuple):
