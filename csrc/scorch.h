@@ -15,9 +15,10 @@
 #include "abi.h"
 
 #define SC_VERSION "0.1.0"
-#define SC_MAXOP 32     /* operands and results of one program */
-#define SC_MAXVAR 16    /* index variables of one program */
-#define SC_SHARED 65536 /* see sc_spec.often */
+#define SC_MAXOP 32              /* operands and results of one program */
+#define SC_MAXVAR 16             /* index variables of one program */
+#define SC_SHARED 65536          /* see sc_spec.often */
+#define SC_FULL (32 * SC_SHARED) /* the same */
 
 /* ---- errors ---- */
 enum {
@@ -180,7 +181,8 @@ typedef struct {
     bool perm; /* values are read through view.perm: the structure is derived from another's */
     /* Sparse operands: products with this one go on and on, so that a layout of its own pays: 1, or the size of the
      * cuts of the layout that it has already; 0: not known. With SC_SHARED times the entries that rows which follow one
-     * another have on a diagonal, of 16 at most. */
+     * another have on a diagonal, of 16 at most; and SC_FULL times 1 where a quarter of all places have entries, 2 where
+     * two of five have. */
     int32_t often;
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */

@@ -278,6 +278,15 @@ static void drop_unpaid(sc_core *all)
             p = &(*p)->next;
 }
 
+/* How many places have entries: 1: a quarter, 2: two of five. */
+static int32_t fullness(const sc_tensor *t)
+{
+    double places = 1;
+    for (int d = 0; d < t->format.ndim; d++) places *= (double)t->view.dim[d];
+    const double full = (double)t->view.nval / places;
+    return full >= .4 ? 2 : full >= .25 ? 1 : 0;
+}
+
 int32_t sc_core_often(sc_core *c)
 {
     sc_core *all = sc_core_root(c);
@@ -288,7 +297,7 @@ int32_t sc_core_often(sc_core *c)
         all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
         all->shared_of = all->generation;
     }
-    return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0);
+    return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0) + fullness(&c->t) * SC_FULL;
 }
 
 void sc_core_count(sc_core *c, double products)

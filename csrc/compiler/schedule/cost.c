@@ -27,6 +27,7 @@ typedef struct {
     double side;   /* turns, where the loop is unrolled and they stand side by side; else 1 */
     double lanes;  /* turns that are computed at once, though what they read comes one by one; else 1 */
     bool batch;    /* its rows are summed in batches */
+    bool words;    /* lanes of words of bits */
 } Loop;
 
 typedef struct { /* at a place of the nest; copied at every loop */
@@ -156,7 +157,7 @@ static double in_step(const Cost *c, const Tensor *t, int level)
 {
     const sc_levelspec *s = &t->format.level[level];
     const double all = fmin(s->width, c->p->vector_bytes / (double)sc_dtype_size(c->p->type));
-    const int shared = t->often / SC_SHARED;
+    const int shared = t->often % SC_FULL / SC_SHARED;
     return !sc_kind_of(s)->sliced ? 1 : shared ? all * shared / s->width : all;
 }
 
@@ -272,6 +273,7 @@ static double turns_dense(Cost *c, const Spot *at, const Nest *n)
     double e = extent(c, n->ix);
     for (int k = 0; k < at->nloop && n->ix.part == SC_DIV; k++) /* tiles of a block */
         if (at->loop[k].ix.var == n->ix.var) e = (double)at->loop[k].ix.block / n->ix.block;
+    if (at->nloop && at->loop[at->nloop - 1].words) e = fmin(e, extent(c, index_whole(n->ix.var)));
     if (is_vector(n)) e = e > lanes(c) ? e / lanes(c) : 1;
     if (n->kind != L_VEC && !n->unroll) c->time += at->trips * e * c->m.dense;
     return e;
@@ -329,6 +331,7 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
             .side = side ? turns : 1,
             .lanes = picked,
             .batch = batch_suits(n, bound_around(outer)),
+            .words = over_words(n),
         };
     advance(c, &at);
     walk(c, &at, n->body);

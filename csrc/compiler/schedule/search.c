@@ -23,6 +23,8 @@
 #define CALLS 16        /* calls that share the time of a conversion */
 #define SLICE 16        /* rows of a slice of diagonals */
 #define COMPARE .1      /* nanoseconds that it takes to see that a value is what it was */
+#define MOSTSUMS 8      /* of a row of bits, two of five places of which have entries at least .. */
+#define FEWSUMS 4       /* .. or a quarter */
 #define OFTEN 256       /* calls that share that of an operand known to be multiplied often */
 #define OFTEN_TIE 1.05  /* what converting such an operand must gain */
 #define SMALLCUT 64     /* coordinates in a cut: from this size .. */
@@ -345,7 +347,7 @@ static void consider_slices(Search *s, int operand, Candidate c)
 {
     const Tensor *t = s->p->tensor[operand];
     const int last = t->format.nlevel - 1;
-    if (t->often < SC_SHARED || c.converted || last < 1) return;
+    if (t->often % SC_FULL < SC_SHARED || c.converted || last < 1) return;
     c.to = t->format;
     c.to.level[last].kind = SC_DIAGONALS;
     c.to.level[last].width = SLICE;
@@ -354,16 +356,30 @@ static void consider_slices(Search *s, int operand, Candidate c)
     if (c.cost >= 0) keep(s, &c);
 }
 
-/* The nest of a candidate on words of bits, which keep the values where they are. */
+/* Whether so many places of the operand have entries that bits take less time than coordinates. Some sums of a row share
+ * what is read of them; of more, or of one, they take longer. */
+static bool suits_words(const Search *s, const Tensor *t)
+{
+    const Prog *p = s->p;
+    const sc_levelspec *last = &t->format.level[t->format.nlevel - 1];
+    uint32_t stored = 0;
+    double sums = 1;
+    for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
+    for (int v = 0; v < p->nvar; v++)
+        if (in(expr_vars(s->a.lhs) & ~stored, v)) sums *= (double)schedule_bucket(p->var[v].extent);
+    const int full = t->often / SC_FULL;
+    return sc_kind_of(last)->pos && last->unique && last->part == SC_WHOLE && p->vector_bytes == 64 &&
+           !t->perm && sc_dtype_size(t->dtype) >= 4 &&
+           (full > 1 ? sums <= MOSTSUMS : full && sums > 1 && sums <= FEWSUMS);
+}
+
+/* The nest of a candidate on words of bits, which leave the values where they are. */
 static void consider_words(Search *s, int operand, Candidate c)
 {
     const Tensor *t = s->p->tensor[operand];
-    const int last = t->format.nlevel - 1;
-    const bool fits = last > 0 && sc_kind_of(&t->format.level[last])->pos && t->format.level[last].unique &&
-                      t->format.level[last].part == SC_WHOLE && !t->perm;
-    if (!fits || c.converted || s->p->vector_bytes < 64 || sc_dtype_size(t->dtype) < 4) return;
+    if (c.converted || t->format.nlevel < 2 || !suits_words(s, t)) return;
     c.to = t->format;
-    c.to.level[last].kind = SC_BITMASK;
+    c.to.level[t->format.nlevel - 1].kind = SC_BITMASK;
     c.converted = 1u << operand;
     c.cost = cost_of(s, &c);
     if (c.cost >= 0) keep(s, &c);
