@@ -7,8 +7,8 @@
 #include "private.h"
 
 #define SIDEBYSIDE 8 /* sums of one vector each */
-#define STREAMS 4    /* rows that processors follow by themselves, beside the entries */
-#define AHEAD 512    /* entries */
+#define STREAMS 2    /* rows that processors follow by themselves, beside the entries */
+#define AHEAD 768    /* entries */
 
 static Val *op(Low *l, Op o, Val *a, Val *b) { return val_op(l->p, o, a, b); }
 
