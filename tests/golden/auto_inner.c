@@ -140,6 +140,17 @@ SC_INLINE sc_i64 sc_extract_i64(sc_i64 x, sc_i64 bits)
     return r;
 #endif
 }
+SC_INLINE sc_i64 sc_ones_i64(sc_i64 bits)
+{
+    __UINT64_TYPE__ x = (__UINT64_TYPE__)bits;
+#if defined(__x86_64__) && !defined(__POPCNT__)
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    return (sc_i64)((x + (x >> 4) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
+#else
+    return __builtin_popcountll(x);
+#endif
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -252,16 +263,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                                             hits_B_2 = hits_B_2 & (hits_B_2 - 1);
                                         }
                                     }
-                                    pA_2 = pA_2 + __builtin_popcountll((unsigned long long)in_A_2);
-                                    pB_2 = pB_2 + __builtin_popcountll((unsigned long long)in_B_2);
+                                    pA_2 = pA_2 + sc_ones_i64(in_A_2);
+                                    pB_2 = pB_2 + sc_ones_i64(in_B_2);
                                 }
                             }
                             hits_A_1 = hits_A_1 & (hits_A_1 - 1);
                             hits_B_1 = hits_B_1 & (hits_B_1 - 1);
                         }
                     }
-                    pA_1 = pA_1 + __builtin_popcountll((unsigned long long)in_A_1);
-                    pB_1 = pB_1 + __builtin_popcountll((unsigned long long)in_B_1);
+                    pA_1 = pA_1 + sc_ones_i64(in_A_1);
+                    pB_1 = pB_1 + sc_ones_i64(in_B_1);
                 }
                 /* w += c */
                 w_copy[0] = w_copy[0] + c;
@@ -269,8 +280,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 hits_B = hits_B & (hits_B - 1);
             }
         }
-        pA = pA + __builtin_popcountll((unsigned long long)in_A);
-        pB = pB + __builtin_popcountll((unsigned long long)in_B);
+        pA = pA + sc_ones_i64(in_A);
+        pB = pB + sc_ones_i64(in_B);
     }
     return 0;
 }

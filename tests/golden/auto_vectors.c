@@ -124,7 +124,13 @@ SC_INLINE i32x16 sc_spread_i32x16(const int *p, sc_i64 bits, int fill)
 {
     i32x16 r = (i32x16){0} + fill;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
+    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
+        i32x16 all;
+        __asm__("vmovups %1, %0" : "=v"(all) : "m"(*(const i32x16u *)p));
+        __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "v"(all), "Yk"((unsigned short)bits));
+    } else {
+        __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
+    }
 #else
     for (int k = 0; k < 16; k++)
         if (bits >> k & 1) r[k] = *p++;
@@ -135,12 +141,29 @@ SC_INLINE f32x16 sc_spread_f32x16(const float *p, sc_i64 bits, float fill)
 {
     f32x16 r = (f32x16){0} + fill;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
+        f32x16 all;
+        __asm__("vmovups %1, %0" : "=v"(all) : "m"(*(const f32x16u *)p));
+        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "v"(all), "Yk"((unsigned short)bits));
+    } else {
+        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+    }
 #else
     for (int k = 0; k < 16; k++)
         if (bits >> k & 1) r[k] = *p++;
 #endif
     return r;
+}
+SC_INLINE sc_i64 sc_ones_i64(sc_i64 bits)
+{
+    __UINT64_TYPE__ x = (__UINT64_TYPE__)bits;
+#if defined(__x86_64__) && !defined(__POPCNT__)
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    return (sc_i64)((x + (x >> 4) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
+#else
+    return __builtin_popcountll(x);
+#endif
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
@@ -172,7 +195,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 met = sc_meet_i32(a_crd0, pa, a_hi_1, b_crd0, pb, b_hi_1);
         const sc_i64 in_a = met & 4294967295;
         const sc_i64 in_b = (met >> 32) & 4294967295;
-        const sc_i64 n = __builtin_popcountll((unsigned long long)(in_a | in_b));
+        const sc_i64 n = sc_ones_i64(in_a | in_b);
         /* c[i] = a[i] + b[i] */
         sc_store_i32x16(&c_crd0[c_next0],
                         sc_spread_i32x16(&a_crd0[pa], in_a, 0) | sc_spread_i32x16(&b_crd0[pb], in_b, 0));
@@ -180,8 +203,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         sc_spread_f32x16(&a_val[pa], in_a, -0.0f) +
                         sc_spread_f32x16(&b_val[pb], in_b, -0.0f));
         if (n > 16) {
-            const sc_i64 from = pa + __builtin_popcountll((unsigned long long)(in_a & 65535));
-            const sc_i64 from_1 = pb + __builtin_popcountll((unsigned long long)(in_b & 65535));
+            const sc_i64 from = pa + sc_ones_i64(in_a & 65535);
+            const sc_i64 from_1 = pb + sc_ones_i64(in_b & 65535);
             sc_store_i32x16(&c_crd0[c_next0 + 16],
                             sc_spread_i32x16(&a_crd0[from], in_a >> 16, 0) |
                             sc_spread_i32x16(&b_crd0[from_1], in_b >> 16, 0));
@@ -190,8 +213,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                             sc_spread_f32x16(&b_val[from_1], in_b >> 16, -0.0f));
         }
         c_next0 = c_next0 + n;
-        pa = pa + __builtin_popcountll((unsigned long long)in_a);
-        pb = pb + __builtin_popcountll((unsigned long long)in_b);
+        pa = pa + sc_ones_i64(in_a);
+        pb = pb + sc_ones_i64(in_b);
     }
     cursors[0] = c_next0;
     return 0;

@@ -109,7 +109,13 @@ SC_INLINE i32x16 sc_spread_i32x16(const int *p, sc_i64 bits, int fill)
 {
     i32x16 r = (i32x16){0} + fill;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
+    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
+        i32x16 all;
+        __asm__("vmovups %1, %0" : "=v"(all) : "m"(*(const i32x16u *)p));
+        __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "v"(all), "Yk"((unsigned short)bits));
+    } else {
+        __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
+    }
 #else
     for (int k = 0; k < 16; k++)
         if (bits >> k & 1) r[k] = *p++;
@@ -120,12 +126,29 @@ SC_INLINE f32x16 sc_spread_f32x16(const float *p, sc_i64 bits, float fill)
 {
     f32x16 r = (f32x16){0} + fill;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
+        f32x16 all;
+        __asm__("vmovups %1, %0" : "=v"(all) : "m"(*(const f32x16u *)p));
+        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "v"(all), "Yk"((unsigned short)bits));
+    } else {
+        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+    }
 #else
     for (int k = 0; k < 16; k++)
         if (bits >> k & 1) r[k] = *p++;
 #endif
     return r;
+}
+SC_INLINE sc_i64 sc_ones_i64(sc_i64 bits)
+{
+    __UINT64_TYPE__ x = (__UINT64_TYPE__)bits;
+#if defined(__x86_64__) && !defined(__POPCNT__)
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    return (sc_i64)((x + (x >> 4) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
+#else
+    return __builtin_popcountll(x);
+#endif
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
@@ -158,7 +181,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 met = sc_meet_i32(A_crd1, pA, A_end, B_crd1, pB, B_hi);
             const sc_i64 in_A = met & 4294967295;
             const sc_i64 in_B = (met >> 32) & 4294967295;
-            const sc_i64 n = __builtin_popcountll((unsigned long long)(in_A | in_B));
+            const sc_i64 n = sc_ones_i64(in_A | in_B);
             /* C[i,j] = A[i,j] + B[i,j] */
             sc_store_i32x16(&C_crd1[C_next1],
                             sc_spread_i32x16(&A_crd1[pA], in_A, 0) | sc_spread_i32x16(&B_crd1[pB], in_B, 0));
@@ -166,8 +189,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                             sc_spread_f32x16(&A_val[pA], in_A, -0.0f) +
                             sc_spread_f32x16(&B_val[pB], in_B, -0.0f));
             if (n > 16) {
-                const sc_i64 from = pA + __builtin_popcountll((unsigned long long)(in_A & 65535));
-                const sc_i64 from_1 = pB + __builtin_popcountll((unsigned long long)(in_B & 65535));
+                const sc_i64 from = pA + sc_ones_i64(in_A & 65535);
+                const sc_i64 from_1 = pB + sc_ones_i64(in_B & 65535);
                 sc_store_i32x16(&C_crd1[C_next1 + 16],
                                 sc_spread_i32x16(&A_crd1[from], in_A >> 16, 0) |
                                 sc_spread_i32x16(&B_crd1[from_1], in_B >> 16, 0));
@@ -176,8 +199,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                                 sc_spread_f32x16(&B_val[from_1], in_B >> 16, -0.0f));
             }
             C_next1 = C_next1 + n;
-            pA = pA + __builtin_popcountll((unsigned long long)in_A);
-            pB = pB + __builtin_popcountll((unsigned long long)in_B);
+            pA = pA + sc_ones_i64(in_A);
+            pB = pB + sc_ones_i64(in_B);
         }
         C_pos1[i + 1] = (int)C_next1;
     }

@@ -138,6 +138,17 @@ SC_INLINE sc_i64 sc_extract_i64(sc_i64 x, sc_i64 bits)
     return r;
 #endif
 }
+SC_INLINE sc_i64 sc_ones_i64(sc_i64 bits)
+{
+    __UINT64_TYPE__ x = (__UINT64_TYPE__)bits;
+#if defined(__x86_64__) && !defined(__POPCNT__)
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    return (sc_i64)((x + (x >> 4) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
+#else
+    return __builtin_popcountll(x);
+#endif
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -200,8 +211,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         hits_B = hits_B & (hits_B - 1);
                     }
                 }
-                pA = pA + __builtin_popcountll((unsigned long long)in_A);
-                pB = pB + __builtin_popcountll((unsigned long long)in_B);
+                pA = pA + sc_ones_i64(in_A);
+                pB = pB + sc_ones_i64(in_B);
             }
         }
         /* the coordinates of j that were not visited, at once */

@@ -15,10 +15,10 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load",   "store",    "gather",    "scatter", "select",  "min",    "max",  "relu",   "abs",
-    "sqrt",  "shl",    "from_f16", "from_bf16", "to_f16",  "to_bf16", "wide",   "sort", "marks",  "first",
-    "bits",  "hadd",   "hmax",     "hmin",      "even",    "odd",     "search", "pair", "pick",   "pick_far",
-    "meet",  "spread", "dot",      "masked",    "extract", "exp",     "log",    "tanh", "sigmoid"};
+    "splat", "load",   "store",    "gather",    "scatter", "select",  "min",    "max",  "relu",  "abs",
+    "sqrt",  "shl",    "from_f16", "from_bf16", "to_f16",  "to_bf16", "wide",   "sort", "marks", "first",
+    "bits",  "hadd",   "hmax",     "hmin",      "even",    "odd",     "search", "pair", "pick",  "pick_far",
+    "meet",  "spread", "dot",      "masked",    "extract", "ones",    "exp",    "log",  "tanh",  "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -474,7 +474,8 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_MEET:
     case H_SPREAD:
     case H_MASKED:
-    case H_EXTRACT: meet_emit(out, h, t); break;
+    case H_EXTRACT:
+    case H_ONES: meet_emit(out, h, t); break;
     case H_EXP: maths_emit(out, O_EXP, t); break;
     case H_LOG: maths_emit(out, O_LOG, t); break;
     case H_TANH: maths_emit(out, O_TANH, t); break;

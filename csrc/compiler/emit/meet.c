@@ -201,10 +201,22 @@ static const char extract[] =
     "    return r;\n"
     "#endif\n}\n";
 
+/* Without an instruction, compilers call a function of their own library, which kernels have none of. */
+static const char ones[] =
+    "SC_INLINE sc_i64 sc_ones_i64(sc_i64 bits)\n{\n"
+    "    __UINT64_TYPE__ x = (__UINT64_TYPE__)bits;\n"
+    "#if defined(__x86_64__) && !defined(__POPCNT__)\n"
+    "    x -= x >> 1 & 0x5555555555555555;\n"
+    "    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);\n"
+    "    return (sc_i64)((x + (x >> 4) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);\n"
+    "#else\n"
+    "    return __builtin_popcountll(x);\n"
+    "#endif\n}\n";
+
 void meet_emit(sc_text *out, Helper h, Type t)
 {
     if (h == H_MEET)
         meet(out, t);
     else
-        expand(out, t, h == H_SPREAD ? spread : h == H_MASKED ? masked : extract);
+        expand(out, t, h == H_SPREAD ? spread : h == H_MASKED ? masked : h == H_ONES ? ones : extract);
 }

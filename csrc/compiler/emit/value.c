@@ -304,6 +304,7 @@ static Helper helper_of(Op op)
     case O_TANH: return H_TANH;
     case O_SIGMOID: return H_SIGMOID;
     case O_EXTRACT: return H_EXTRACT;
+    case O_COUNT: return H_ONES;
     case O_EVEN: return H_EVEN;
     case O_ODD: return H_ODD;
     default: return H_COUNT;
@@ -362,10 +363,6 @@ static void operation(Emit *e, const Val *v)
         choice(e, v);
     } else if (v->op == O_CTZ) {
         ctz(e, v);
-    } else if (v->op == O_COUNT) {
-        emit_add(e, "__builtin_popcountll((unsigned long long)");
-        tight(e, v->kid[0]);
-        emit_add(e, ")");
     } else if (v->op == O_SHL && v->type.lanes == 1) {
         emit_helper(e, H_SHL, v->type);
         args(e, v, 2);

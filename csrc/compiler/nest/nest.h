@@ -41,6 +41,7 @@ void nest_twins(Prog *,
                 Nest *); /* of a nest as text: operands that no loop runs in are read where a twin is */
 
 /* ---- vector.c ---- */
+bool nest_over_words(const Nest *loop); /* in a level of bit masks */
 /* A dense operand is read wherever the index says, by whole coordinates: a vector of them can pick its numbers. */
 bool nest_picks(const Expr *access, int var);
 bool nest_vector_picks(const Nest *loop); /* something in the loop is read so */

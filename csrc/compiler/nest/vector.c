@@ -68,6 +68,12 @@ static const char *eval_refused(const Nest *n, const Nest *loop)
     return NULL;
 }
 
+bool nest_over_words(const Nest *n)
+{
+    const int level = n->op == N_LOOP && n->in ? nest_loop_level(n) : -1;
+    return level >= 0 && sc_kind_of(&n->in->format.level[level])->words;
+}
+
 /* The lanes of a word: sums of what is read side by side along the level, each in a register; perhaps in a loop over
  * several. */
 static const char *words_refused(const Nest *loop, const Nest *n)
@@ -94,7 +100,7 @@ const char *nest_vector_refused(const Nest *n)
     const Tensor *t = n->in;
     if (k < 0 || t->role != T_IN || n->kind == L_PAR || n->by || n->unroll || n->ahead || n->batch || n->rest)
         return "it goes with a loop in an operand, without by, unroll, ahead, batch and rest";
-    if (k == t->format.nlevel - 1 && sc_kind_of(&t->format.level[k])->words) return words_refused(n, n->body);
+    if (nest_over_words(n)) return words_refused(n, n->body);
     if (k != t->format.nlevel - 1 || n->ix.part != SC_WHOLE || !t->format.level[k].unique ||
         !sc_kind_of(&t->format.level[k])->pos)
         return "the level must be the last one and compressed, without blocks, its coordinates unique";

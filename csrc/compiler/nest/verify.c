@@ -205,9 +205,7 @@ static void check_visits(NestVerifier *v, const Scene *outer, const Nest *n)
 static bool only_evals(const Nest *vec)
 {
     const Nest *n = vec->body;
-    if (n->op == N_LOOP && n->unroll && vec->in &&
-        sc_kind_of(&vec->in->format.level[vec->in->format.nlevel - 1])->words)
-        n = n->body;
+    if (n->op == N_LOOP && n->unroll && nest_over_words(vec)) n = n->body;
     for (int k = 0; k < n->n; k++)
         if (n->kid[k]->op != N_EVAL) return false;
     return n->op == N_EVAL || n->op == N_SEQ;

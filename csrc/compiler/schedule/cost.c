@@ -131,12 +131,8 @@ static double blocks_around(const Cost *c, const Spot *at, Index ix)
 
 static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtype_size(c->p->type); }
 
-/* A vec loop over words of bits: its turns are lanes that lie side by side. */
-static bool over_words(const Nest *n)
-{
-    const int level = n->kind == L_VEC && n->in ? nest_loop_level(n) : -1;
-    return level >= 0 && sc_kind_of(&n->in->format.level[level])->words;
-}
+/* Its turns are lanes that lie side by side. */
+static bool over_words(const Nest *n) { return n->kind == L_VEC && nest_over_words(n); }
 
 /* Entries of a vector whose coordinates pick what is read; 1 where the loop is none such. */
 static double picked_lanes(const Cost *c, const Nest *n, uint32_t bound)

@@ -221,7 +221,7 @@ enum { SUMS = 8 }; /* that share what is read of the words, a vector each */
 bool product_over_words(const Sched *s)
 {
     const Tensor *a = s->a;
-    const int last = a ? a->format.nlevel - 1 : -1;
+    const int last = a && s->p->vector_bytes == 64 ? a->format.nlevel - 1 : -1;
     return s->sum && last > 0 && sc_kind_of(&a->format.level[last])->words && s->owned &&
            s->last_kept == last - 1 && expr_has_lanes(s->product, tensor_level_index(a, last).var, a);
 }

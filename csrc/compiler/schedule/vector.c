@@ -39,7 +39,7 @@ bool vector_suits(const Nest *given, uint32_t bound)
     Nest loop = *given, *n = &loop;
     loop.unroll = 0; /* a vector has as many sums */
     if (n->op != N_LOOP || in(bound, n->ix.var) || nest_vector_refused(n)) return false;
-    if (sc_kind_of(&n->in->format.level[nest_loop_level(n)])->words) return true;
+    if (nest_over_words(n)) return true;
     bool takes = false;
     nest_walk(n->body, find_long, &takes);
     const int level = nest_loop_level(n);
@@ -84,7 +84,8 @@ static void in_blocks(Prog *p, Nest *n)
 static void look(Prog *p, Nest *n, uint32_t bound)
 {
     in_blocks(p, n);
-    if (vector_suits(n, bound)) n->kind = L_VEC, n->unroll = 0;
+    if (vector_suits(n, bound) && (!nest_over_words(n) || p->vector_bytes == 64))
+        n->kind = L_VEC, n->unroll = 0;
     if (n->op == N_LOOP) bound |= 1u << n->ix.var;
     if (n->op == N_LOOP && n->batch)
         n = n->body; /* the entries of many rows are taken by one loop */
