@@ -145,7 +145,7 @@ SC_INLINE sc_i64 sc_ones_i64(sc_i64 bits)
 #if defined(__x86_64__) && !defined(__POPCNT__)
     x -= x >> 1 & 0x5555555555555555;
     x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
-    return (sc_i64)((x + (x >> 4) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
+    return (sc_i64)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
 #else
     return __builtin_popcountll(x);
 #endif

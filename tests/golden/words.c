@@ -77,7 +77,7 @@ SC_INLINE sc_i64 sc_ones_i64(sc_i64 bits)
 #if defined(__x86_64__) && !defined(__POPCNT__)
     x -= x >> 1 & 0x5555555555555555;
     x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
-    return (sc_i64)((x + (x >> 4) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
+    return (sc_i64)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);
 #else
     return __builtin_popcountll(x);
 #endif
@@ -132,6 +132,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             __builtin_prefetch(&A_val[sc_min_i64(first + 768, A_npos1 - 1)]);
             const sc_i64 bits = word & 65535;
             const f32x16 entry_1 = sc_spread_f32x16(&A_val[first], bits, 0.0f);
+            /* for b%8 unroll 8 */
+            /* c[b%8] += A[i,j] * x[b,j] */
             sum = sum + entry_1 * sc_masked_f32x16(&x_val[j], bits);
             sum_1 = sum_1 + entry_1 * sc_masked_f32x16(&x_val[x_stride0 + j], bits);
             sum_2 = sum_2 + entry_1 * sc_masked_f32x16(&x_val[x_at + j], bits);
@@ -196,6 +198,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             __builtin_prefetch(&A_val[sc_min_i64(first + 768, A_npos1 - 1)]);
             const sc_i64 bits = word & 65535;
             const f32x16 entry_1 = sc_spread_f32x16(&A_val[first], bits, 0.0f);
+            /* for b%8 unroll 8 */
+            /* c[b%8] += A[i,j] * x[b,j] */
             sum_8 = sum_8 + entry_1 * sc_masked_f32x16(&x_val[x_at_6 + j], bits);
             sum_10 = sum_10 + entry_1 * sc_masked_f32x16(&x_val[x_at_7 + j], bits);
             sum_12 = sum_12 + entry_1 * sc_masked_f32x16(&x_val[x_at_8 + j], bits);

@@ -208,7 +208,7 @@ static const char ones[] =
     "#if defined(__x86_64__) && !defined(__POPCNT__)\n"
     "    x -= x >> 1 & 0x5555555555555555;\n"
     "    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);\n"
-    "    return (sc_i64)((x + (x >> 4) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);\n"
+    "    return (sc_i64)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56);\n"
     "#else\n"
     "    return __builtin_popcountll(x);\n"
     "#endif\n}\n";

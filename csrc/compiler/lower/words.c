@@ -66,11 +66,11 @@ void words_loop(Low *l, const Nest *n, const Fibre *f)
 }
 
 /* ---- a vector at a time ---- */
-/* An evaluation of the loop, and the number of an unrolled loop around it. */
+/* An evaluation of the loop, as it is given and with nodes of its own; the turn of an unrolled loop around it. */
 typedef struct {
-    const Nest *eval;
-    const Index *ix; /* null: there is none */
-    int number;
+    const Nest *given, *eval;
+    const Nest *loop; /* null: there is none */
+    int turn;
     Local *sum[2];
 } Sum;
 
@@ -90,23 +90,23 @@ static Expr *copy_of(Prog *p, const Expr *e)
     return x;
 }
 
-static void add_sum(Low *l, Sums *s, const Nest *n, const Index *ix, int number)
+static void add_sum(Low *l, Sums *s, const Nest *n, const Nest *loop, int turn)
 {
     Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
     if (!rhs) return;
     if (s->n == SIDEBYSIDE)
         fail(l->p, SC_ENOTIMPL, -1, "a vec loop over words has at most %d sums: split it", SIDEBYSIDE);
     const Nest *own = nest_eval(l->p, n->eval.lhs, n->eval.reduce, copy_of(l->p, rhs));
-    s->sum[s->n++] = (Sum){.eval = own, .ix = ix, .number = number};
+    s->sum[s->n++] = (Sum){.given = n, .eval = own, .loop = loop, .turn = turn};
 }
 
-static void find_sums(Low *l, Sums *s, const Nest *n, const Index *ix, int number)
+static void find_sums(Low *l, Sums *s, const Nest *n, const Nest *loop, int turn)
 {
-    if (n->op == N_EVAL) add_sum(l, s, n, ix, number);
-    for (int k = 0; n->op == N_SEQ && k < n->n; k++) find_sums(l, s, n->kid[k], ix, number);
+    if (n->op == N_EVAL) add_sum(l, s, n, loop, turn);
+    for (int k = 0; n->op == N_SEQ && k < n->n; k++) find_sums(l, s, n->kid[k], loop, turn);
     if (n->op != N_LOOP) return;
     const int64_t turns = lower_const_extent(l, &n->ix);
-    for (int u = 0; u < turns; u++) find_sums(l, s, n->body, &n->ix, u);
+    for (int u = 0; u < turns; u++) find_sums(l, s, n->body, n, u);
 }
 
 typedef void Each(Low *, Sums *, Sum *);
@@ -115,7 +115,7 @@ static void each(Low *l, Sums *s, Each *f)
 {
     for (int k = 0; k < s->n; k++) {
         const Env *save = lower_keep(l);
-        if (s->sum[k].ix) lower_bind(l, *s->sum[k].ix, num(l, s->sum[k].number));
+        if (s->sum[k].loop) lower_bind(l, s->sum[k].loop->ix, num(l, s->sum[k].turn));
         f(l, s, &s->sum[k]);
         lower_back(l, save);
     }
@@ -141,6 +141,10 @@ static void add(Low *l, Sums *s, Sum *x)
     Prog *p = l->p;
     const Assign *a = &x->eval->eval;
     Local *sum = x->sum[l->e.vec.off / s->lanes % s->copies];
+    if (l->e.vec.several && !l->e.vec.off && !x->turn) {
+        if (x->loop && x->loop->body == x->given) lower_note(l, x->loop);
+        lower_note(l, x->given);
+    }
     Val *old = val_local(p, sum), *v = val_cast(p, old->type, lower_value(l, a->rhs));
     if (a->reduce != O_ADD || !is_zero_apart(a->rhs, l->e.vec.ix.var))
         v = val_select(p, val_bits(p, s->lanes, l->e.vec.bits), v,
@@ -195,6 +199,7 @@ void words_vec(Low *l, const Nest *n, const Fibre *f)
     find_sums(l, &s, n->body, NULL, 0);
     s.copies = 2 * s.n <= SIDEBYSIDE ? 2 : 1;
     l->e.vec = (Vec){.on = true, .ix = n->ix, .fibre = f, .lanes = s.lanes, .entry = num(l, 0)};
+    l->e.vec.several = n->body->op != N_EVAL;
     lower_note(l, n);
     each(l, &s, open);
     Word x = each_word(l, f);
