@@ -1,8 +1,8 @@
 """Random SparseTensors made of arrays, in every format, and what they hold, read by a plain walk.
 
 Structures are drawn level by level, as validation allows them: coordinates that repeat where a level is
-nonunique, padding in ell and in slices of diagonals, stored zeros, empty fibres, empty and huge extents. No
-conversion takes part.
+nonunique, padding in ell and in slices of diagonals, words of bits, stored zeros, empty fibres, empty and
+huge extents. No conversion takes part.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import scorch
 Coordinate = tuple[int, ...]
 Level = tuple  # kind, unique, dim, part, block, width, as Format.bind says
 HUGE = (3_000_000_000, 2_147_483_647, 2_147_483_648, 1 << 40)
+WORD = 32  # bits
 NAMED = ("csr", "csc", "coo", "dcsr", "dcsc", "csf")
 TYPES = (
     torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.bool, torch.int16, torch.int32,
@@ -61,6 +62,8 @@ def _levels(r: random.Random, dims: Coordinate) -> str:
     found[0] = found[0].replace("singleton", "compressed")
     if len(found) > 1 and cut is None and r.random() < 0.15 and "compressed" not in found[-2] + found[-1]:
         found[-1] = f"diagonals({order[-1]}, {r.choice((1, 2, 4, 8, 16))})"
+    elif cut is None and dims[order[-1]] < 512 and r.random() < 0.15 and "nonunique" not in "".join(found):
+        found[-1] = f"bitmask({order[-1]})"
     return ", ".join(found)
 
 
@@ -85,6 +88,8 @@ def random_format(r: random.Random, dims: Coordinate) -> str:
     if kind == 4 and n == 2 and small:
         return f"{r.choice(('bsr', 'bsc'))}({divisor(r, dims[0])},{divisor(r, dims[1])})"
     if kind == 5 and n > 1 and max(dims[:-1]) < 64:
+        if dims[-1] < 512 and r.random() < 0.4:
+            return "bitmask"
         if r.random() < 0.5:
             return f"dia({r.choice((1, 4, 8, 16))})"
         return f"ell({r.choice((1, 2, 3, max(1, min(dims[-1], 8))))})"
@@ -170,6 +175,8 @@ class _Builder:
                 self._ell(k, chain)
             elif kind == "diagonals":
                 self._diagonals(k)
+            elif kind == "bitmask":
+                self._words(k)
             else:
                 fibres = [self._fibre(k, chain) for _ in self.at]
                 self.pos[k] = [0]
@@ -243,6 +250,20 @@ class _Builder:
             self.pos[k].append(len(self.crd[k]) // 2)
         self.at = below
 
+    def _words(self, k: int) -> None:
+        """For each position above the words of its set bits: few, or all."""
+        extent = _extent(self.levels[k], self.shape)
+        self.pos[k], self.crd[k], below = [0], [], []
+        for at in self.at:
+            full = self.r.random() < 0.2
+            kept = [c for c in range(extent) if at and (full or self.r.random() < self.fill)]
+            for first in range(0, extent, WORD):
+                here = [c for c in kept if first <= c < first + WORD]
+                self.crd[k].append(sum(1 << c - first for c in here))
+                self.pos[k].append(self.pos[k][-1] + len(here))
+            below += [_moved(at, self.levels[k], c) for c in kept]
+        self.at = below
+
 
 def random_values(r: random.Random, n: int, dtype: torch.dtype, values: tuple = SMALL) -> torch.Tensor:
     """Small numbers, zeros among them."""
@@ -263,9 +284,7 @@ def random_tensor(
     levels = scorch.Format(format).bind(len(dims)).levels
     b = _Builder(r, levels, dims, r.choice((0, 0.2, 0.5, 0.5, 0.9)))
     b.run()
-    pos, crd = (
-        [None if x is None else torch.tensor(x, dtype=index) for x in part] for part in (b.pos, b.crd)
-    )
+    pos, crd = ([None if x is None else torch.tensor(x).to(index) for x in part] for part in (b.pos, b.crd))
     return Made(format, dims, pos, crd, random_values(r, len(b.at), dtype, values), b.at)
 
 
@@ -275,13 +294,18 @@ def entries(a: scorch.SparseTensor) -> Iterator[tuple[Coordinate | None, int]]:
     levels, shape = a.format.bind(a.dim()).levels, tuple(a.shape)
     arrays = {k: a.crd(k).tolist() for k, level in enumerate(levels) if level[0] != "dense"}
     starts = {
-        k: a.pos(k).tolist() for k, level in enumerate(levels) if level[0] in ("compressed", "diagonals")
+        k: a.pos(k).tolist()
+        for k, level in enumerate(levels)
+        if level[0] in ("compressed", "diagonals", "bitmask")
     }
     at: list[Coordinate | None] = [(0,) * a.dim()]
     for k, level in enumerate(levels):
         below = []
         if level[0] == "diagonals":
             at = list(_of_slices(at, level, starts[k], arrays[k]))
+            continue
+        if level[0] == "bitmask":
+            at = list(_of_words(at, level, arrays[k], _extent(level, shape)))
             continue
         for p, c in enumerate(at):
             kind, width = level[0], level[5]
@@ -308,6 +332,16 @@ def _of_slices(
                 p = s * width + lane
                 here = crd[2 * q + 1] >> lane & 1 and at[p]
                 yield _moved(at[p], level, crd[2 * q] + p) if here else None
+
+
+def _of_words(
+    at: list[Coordinate | None], level: Level, crd: list[int], extent: int
+) -> Iterator[Coordinate | None]:
+    words = -(-extent // WORD)
+    for p, above in enumerate(at):
+        for c in range(extent):
+            if crd[p * words + c // WORD] >> c % WORD & 1:
+                yield above and _moved(above, level, c)
 
 
 def arrays(a: scorch.SparseTensor) -> tuple[list, list, torch.Tensor]:

@@ -126,8 +126,8 @@ bool sc_level_has_crd(const sc_levelspec *);
 int sc_bind_layout(sc_tensor *, const int64_t *length, int n, sc_err *);
 /* Asks for the results of p as they are, before operands are converted. */
 void sc_bind_ask(sc_request *, const sc_program *p);
-/* Result *t has the structure of *derived, whose entries lie at perm in *given, null: in order; gives it that of *given, and
- * `val`, room for its values. */
+/* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
+ * `val`, room for its values. No perm: the entries lie where they do in *given, and so the values of *t stay. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
 /* ---- call.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
 extern PyMethodDef sc_call_methods[], sc_gradient_methods[], sc_conv_map_methods[], sc_select_methods[],
@@ -158,9 +158,10 @@ typedef struct sc_core {
     int ncomp; /* the last one is the values */
     sc_component comp[SC_MAXCOMP];
     bool validate, computes;
-    PyObject *
-        perm; /* a derived layout: where its values lie among those of the tensor it came from; True: in order */
-    const void *perm_data;  /* null: in order */
+    /* A derived layout: where its values lie among those of the tensor it came from; True, and no data: each at its own
+     * place. */
+    PyObject *perm;
+    const void *perm_data;
     int64_t generation;     /* counts changes of the structure */
     sc_derived *derived;    /* newest first */
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
@@ -185,6 +186,8 @@ sc_core *sc_core_wrap(const sc_state *, const sc_tensor *, sc_sink *, sc_core *f
 sc_core *sc_core_with_values(const sc_state *, sc_core *, PyObject *values);
 /* Whether n bytes at a and m bytes at b have one in common; whether n bytes at a and an array of the core do. */
 bool sc_bind_overlap(const void *a, int64_t n, const void *b, int64_t m);
+/* Whether entry k comes from k, for all of so many entries. */
+bool sc_bind_in_place(const int64_t *perm, int64_t n, int64_t of);
 bool sc_core_overlaps(const sc_core *, const void *a, int64_t n);
 int64_t sc_core_bytes(const sc_core *); /* of arrays of its own: a permutation may stand for values */
 
@@ -227,10 +230,10 @@ typedef struct sc_kept {
     struct sc_kept *next;
     sc_digest key; /* of the structure it was derived from */
     int refs;
-    sc_tensor t; /* its values are those of the operand where it has a permutation, else its own */
-    const void *
-        perm; /* where its values were, of type ptype; null where they were in order, or entries were summed */
-    bool shared; /* its values are those of the operand */
+    sc_tensor
+        t; /* its values are those of the operand if `same` or where it has a permutation, else its own */
+    const void *perm; /* where its values were, of type ptype; null where entries were summed, or if `same` */
+    bool same;        /* each of its values is at its own place in the operand */
     sc_dtype ptype;
     int n;
     void *array[SC_MAXARRAY];

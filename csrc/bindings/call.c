@@ -105,7 +105,7 @@ static int convert_sparse(call *c, int k, const sc_format *f)
     return 0;
 }
 
-/* Operand k as it was converted, with values that are read where they are; else null. */
+/* The layout that operand k was converted to, if its values are those of the operand as it was given; else null. */
 static const sc_core *converted(const call *c, int k)
 {
     const sc_core *d = (const sc_core *)c->temp[k];
@@ -127,8 +127,8 @@ static int put_back(const call *c, int r, sc_tensor *t, sc_sink *sink)
     const sc_core *d = k < 0 ? NULL : converted(c, k);
     if (!d) return 0;
     const sc_tensor *given = &c->core[k]->t;
-    void *val = sc_sink_alloc(sink, SC_VAL, -1, t->dtype, given->view.nval);
-    if (!val) return PyErr_NoMemory(), -1;
+    void *val = d->perm_data ? sc_sink_alloc(sink, SC_VAL, -1, t->dtype, given->view.nval) : t->view.val;
+    if (!val && given->view.nval) return PyErr_NoMemory(), -1;
     sc_bind_restore(t, given, d->perm_data, given->itype, val);
     return 0;
 }

@@ -13,12 +13,13 @@
 
 static int64_t bytes_of(const sc_component *c) { return c->n * (c->dtype.bits / 8); }
 
-/* Arrays of its own: a derived layout has a permutation instead of values, or shares them. */
+/* Arrays of its own: a derived layout has a permutation instead of values, or nothing where they are in order. */
 int64_t sc_core_bytes(const sc_core *c)
 {
     int64_t n = 0;
     for (int i = 0; i < c->ncomp - 1; i++) n += bytes_of(&c->comp[i]);
-    if (c->perm) return n + (c->perm_data ? c->t.view.nval * (int64_t)sc_dtype_size(c->t.itype) : 0);
+    if (c->perm && !c->perm_data) return n;
+    if (c->perm) return n + c->t.view.nval * (int64_t)sc_dtype_size(c->t.itype);
     return n + bytes_of(&c->comp[c->ncomp - 1]);
 }
 

@@ -2,7 +2,7 @@
  *
  * An operator is given arrays and nothing that lasts from call to call, so a
  * derived layout is found again by the fingerprint of the structure it was
- * derived from. It holds structure and a permutation, as derived layouts of a
+ * derived from. It holds structure, and a permutation unless entries keep their order, as derived layouts of a
  * SparseTensor do: values are read where they are. The newest stays; older ones stay while all together take
  * no more than LIMIT bytes. */
 #include "bind.h"
@@ -116,31 +116,53 @@ static void forget(sc_kept *k, const void *array)
         }
 }
 
-/* Rows of bits have their entries where they were. */
-static bool in_order(const sc_kept *k, const int64_t *perm)
+static void drop_values(sc_kept *k)
 {
-    const sc_format *f = &k->t.format;
-    bool same = sc_kind_of(&f->level[f->nlevel - 1])->words;
-    for (int64_t i = 0; same && i < k->t.view.nval; i++) same = perm[i] == i;
-    return same;
+    forget(k, k->t.view.val);
+    k->t.view.val = NULL;
+}
+
+/* An array that a conversion took from the operand goes with that: the layout gets a copy. */
+static bool own(sc_kept *k, const void **array, int64_t n)
+{
+    for (int i = 0; i < k->n; i++)
+        if (k->array[i] == *array) return true;
+    void *mine = *array ? allocate(k, SC_CRD, -1, k->t.itype, n) : NULL;
+    if (mine) memcpy(mine, *array, (size_t)n * sc_dtype_size(k->t.itype));
+    const bool done = mine || !*array;
+    *array = mine;
+    return done;
+}
+
+static bool own_levels(sc_kept *k)
+{
+    int64_t above = 1;
+    for (int l = 0; l < k->t.format.nlevel; above = k->t.view.level[l++].npos) {
+        sc_level *at = &k->t.view.level[l];
+        const sc_levelspec *spec = &k->t.format.level[l];
+        if (!own(k, &at->pos, sc_pos_length(spec, at->size, above)) ||
+            !own(k, &at->crd, sc_crd_length(spec, at->size, above, at->npos)))
+            return false;
+    }
+    return true;
 }
 
 /* Whether every entry has a source; then values are read there, and those that were converted are dropped. */
-static bool read_through(sc_kept *k, const int64_t *perm)
+static bool read_through(sc_kept *k, const int64_t *perm, int64_t of)
 {
     const int64_t n = k->t.view.nval;
-    if (k->t.itype == SC_I32 && n > INT32_MAX) perm = NULL; /* below coordinates there may be more values */
-    for (int64_t i = 0; perm && i < n; i++)
-        if (perm[i] < 0) perm = NULL;
-    if (!perm) return false;
-    forget(k, k->t.view.val);
-    k->t.view.val = NULL;
-    k->shared = true;
-    if (in_order(k, perm)) {
+    k->same = perm && sc_bind_in_place(perm, n, of);
+    if (k->same) {
+        drop_values(k);
         forget(k, perm);
         k->perm = NULL;
         return true;
     }
+    if (k->t.itype == SC_I32 && n > INT32_MAX) perm = NULL; /* below coordinates there may be more values */
+    for (int64_t i = 0; perm && i < n; i++)
+        if (perm[i] < 0) perm = NULL;
+    if (!perm) return false;
+    drop_values(k);
     k->t.view.perm = perm;
     if (k->t.itype == SC_I64) return true;
     int32_t *narrow = allocate(k, SC_VAL, -1, SC_I32, n);
@@ -167,10 +189,11 @@ sc_kept *sc_kept_derive(sc_digest key, const sc_tensor *from, const sc_format *a
     if (sc_convert_layout(from, &k->t, allocate, k, &perm, e)) return destroy(k), NULL;
     k->perm = perm;
     k->ptype = SC_I64;
-    if (!read_through(k, perm)) {
+    if (!read_through(k, perm, from->view.nval)) {
         if (k->t.view.perm) return sc_error(e, SC_ENOMEM, "out of memory"), destroy(k), NULL;
         return k;
     }
+    if (!own_levels(k)) return sc_error(e, SC_ENOMEM, "out of memory"), destroy(k), NULL;
     pthread_mutex_lock(&all.lock);
     k->refs++;
     k->next = all.newest;

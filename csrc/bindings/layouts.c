@@ -2,7 +2,8 @@
  *
  * Not every write to values moves a version (x.data, memory of NumPy). So most derived layouts hold structure and a
  * permutation only, and kernels read the values where they are; tensors of one structure with different values share
- * them: those of the core they were made from.
+ * them: those of the core they were made from. Where entries keep their order, as from csr to bit masks, there is no
+ * permutation either.
  *
  * Cuts, dense(j/N), .., compressed(j%N), and slices of diagonals are there for speed alone, and reading values in
  * another order than they lie in would cost what they gain. They have values of their own, and the number of the bytes
@@ -63,17 +64,17 @@ static PyObject *narrow(sc_sink *sink, const int64_t *perm, int64_t n, sc_dtype 
     return sc_dense_object(sink->dl, m);
 }
 
+bool sc_bind_in_place(const int64_t *perm, int64_t n, int64_t of)
+{
+    int64_t moved = n ^ of;
+    for (int64_t i = 0; i < n && !moved; i++) moved |= perm[i] ^ i;
+    return !moved;
+}
+
 static bool complete(const int64_t *perm, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         if (perm[i] < 0) return false;
-    return true;
-}
-
-static bool in_order(const int64_t *perm, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (perm[i] != i) return false;
     return true;
 }
 
@@ -83,7 +84,8 @@ static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
     static const char nothing[64];
     sc_component *mine = &d->comp[d->ncomp - 1];
     sc_borrowed b;
-    if (!perm || (perm != Py_True && sc_bind_borrow(s, perm, &b))) return Py_XDECREF(perm), -1;
+    const bool moved = perm != Py_True;
+    if (!perm || (moved && sc_bind_borrow(s, perm, &b))) return Py_XDECREF(perm), -1;
     Py_DECREF(mine->tensor);
     Py_DECREF(mine->seen);
     mine->tensor = Py_NewRef(c->comp[c->ncomp - 1].tensor);
@@ -91,7 +93,7 @@ static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
     mine->n = c->comp[c->ncomp - 1].n;
     mine->dtype = c->comp[c->ncomp - 1].dtype; /* that of its array may be another one of the same size */
     d->perm = perm;
-    d->perm_data = perm == Py_True ? NULL : b.n ? b.t.view.val : nothing;
+    d->perm_data = !moved ? NULL : b.n ? b.t.view.val : nothing;
     return sc_core_refresh(s, d);
 }
 
@@ -131,10 +133,11 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     else
         d->core = sc_core_wrap(s, &to, &sink, c);
     const int64_t n = to.view.nval;
-    const bool words = sc_kind_of(&f->level[f->nlevel - 1])->words; /* rows stay what they are */
     const bool fits = to.itype == SC_I64 || n <= INT32_MAX; /* below coordinates there may be more values */
-    if (d->core && perm && fits && (is_sliced(f) || complete(perm, n)))
-        settle(s, c, d, words && in_order(perm, n) ? Py_NewRef(Py_True) : narrow(&sink, perm, n, to.itype));
+    if (d->core && perm && !is_cut(f) && sc_bind_in_place(perm, n, c->t.view.nval))
+        settle(s, c, d, Py_NewRef(Py_True));
+    else if (d->core && perm && fits && (is_sliced(f) || complete(perm, n)))
+        settle(s, c, d, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
     sc_derived_free(d);

@@ -38,6 +38,8 @@ int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
         int64_t per = sc_kind_of(spec)->one ? 1 : size;
         if (at + sc_level_has_pos(spec) + sc_level_has_crd(spec) >= n)
             return sc_error(e, SC_EVALUE, "expected more than %d component arrays for this format", n);
+        if (sc_kind_of(spec)->words && !sc_mul(npos, sc_words(size), &(int64_t){0}))
+            return sc_error(e, SC_EVALUE, "level %d: the tensor has more words than 64 bits can count", l);
         if (sc_level_has_pos(spec) && expect(e, l, "pos", sc_pos_length(spec, size, npos), length[at++]))
             return e->code;
         const int64_t above = npos;
@@ -83,12 +85,13 @@ void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_
 {
     sc_tensor whole = *given;
     whole.dtype = t->dtype;
-    whole.view.val = val;
+    whole.view.val = perm ? val : t->view.val;
+    if (!perm) {
+        *t = whole;
+        return;
+    }
     memset(val, 0, (size_t)given->view.nval * sc_dtype_size(t->dtype));
-    if (perm)
-        sc_scatter_values(val, t->view.val, perm, itype, t->view.nval, t->dtype);
-    else if (t->view.nval)
-        memcpy(val, t->view.val, (size_t)t->view.nval * sc_dtype_size(t->dtype));
+    sc_scatter_values(val, t->view.val, perm, itype, t->view.nval, t->dtype);
     *t = whole;
 }
 

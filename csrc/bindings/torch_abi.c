@@ -254,7 +254,7 @@ static int derive(torch_call *c, int k, int at, const sc_format *f, sc_tensor *t
     if (!(c->kept[at] = sc_kept_derive(c->key[k], &c->in[k], f, &c->e))) return c->e.code;
     *to = c->kept[at]->t;
     to->dtype = c->in[k].dtype;
-    if (c->kept[at]->shared) to->view.val = c->in[k].view.val;
+    if (c->kept[at]->same || to->view.perm) to->view.val = c->in[k].view.val;
     return 0;
 }
 
@@ -298,7 +298,7 @@ static int convert_all(torch_call *c)
     }
     for (int r = 0; changed && r < c->request.nask; r++) {
         int k = c->request.ask_like[r] - 1;
-        if (k >= 0 && c->kept[k] && c->kept[k]->shared)
+        if (k >= 0 && c->kept[k] && (c->kept[k]->perm || c->kept[k]->same))
             c->request.ask[r] = c->in[k].format; /* put back after the run */
     }
     return changed;
@@ -432,10 +432,11 @@ static int put_back(torch_call *c, result *r, int k)
 {
     const sc_kept *kept = c->kept[k];
     if (kept) {
-        if (!kept->shared)
+        if (!kept->perm && !kept->same)
             return sc_error(&c->e, SC_ENOTIMPL, "operand %d stores entries twice: coalesce it first", k);
-        void *val = sink_alloc(&r->made, SC_VAL, -1, r->t.dtype, c->given[k].view.nval);
-        if (!val) return sc_error(&c->e, SC_ENOMEM, "out of memory");
+        void *val =
+            kept->same ? r->t.view.val : sink_alloc(&r->made, SC_VAL, -1, r->t.dtype, c->given[k].view.nval);
+        if (!val && c->given[k].view.nval) return sc_error(&c->e, SC_ENOMEM, "out of memory");
         sc_bind_restore(&r->t, &c->given[k], kept->perm, kept->ptype, val);
     }
     return 0;

@@ -111,8 +111,8 @@ static way *shortcut(const sc_tensor *source, const sc_format *to)
     if (dense && bsr(to)) return sc_convert_dense_bsr;
     if (bsr(from) && to_dense) return sc_convert_bsr_dense;
     if (coo(from) && csr(to) && fits(source)) return sc_convert_coo_csr;
-    if (csr(from) && pair(to, SC_DENSE, SC_BITMASK) && order) return sc_convert_csr_words;
-    if (pair(from, SC_DENSE, SC_BITMASK) && csr(to) && order) return sc_convert_words_csr;
+    if (unique(from) && sc_convert_is_list(from, to)) return sc_convert_list_words;
+    if (unique(from) && sc_convert_is_list(to, from)) return sc_convert_words_list;
     return NULL;
 }
 

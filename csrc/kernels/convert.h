@@ -2,7 +2,7 @@
  *
  * Any format to any format goes through a list of entries in coordinates of the
  * target's levels: convert_list.c makes the list, convert_sort.c orders it,
- * convert_pack.c builds levels from it. convert_dense.c, convert_csr.c,
+ * convert_pack.c builds levels from it, convert_slices.c and convert_words.c those of two kinds. convert_dense.c, convert_csr.c,
  * convert_coo.c and convert_bsr.c are shorter ways between the formats that matter most,
  * convert_deal.c the sort that some of them need; convert.c chooses. */
 #ifndef SC_CONVERT_H
@@ -74,10 +74,11 @@ void sc_list_free(sc_list *);
  * own. */
 int sc_slices_pack(const sc_conversion *, const sc_list *, int level, int64_t above, const int64_t *at,
                    int64_t *to, sc_level *made);
-
-/* convert_words.c: the same for a level of bit masks. */
+/* convert_words.c: the same of a level of bit masks. */
 int sc_words_pack(const sc_conversion *, const sc_list *, int level, int64_t above, const int64_t *at,
                   int64_t *to, sc_level *made);
+/* Level `level` of the result has these n words of the source: the same array, where the index type is the same. */
+int sc_convert_words_keep(const sc_conversion *, int level, const void *crd, int64_t n, void **out);
 
 /* Sums duplicates: to[i] = from[j] for the first of them, then to[i] += from[j] (or, for bool). 16 bit floats add up in
  * *sum, so that to[i] is rounded once. */
@@ -137,8 +138,6 @@ int sc_convert_csr_coo(const sc_conversion *);
 int sc_convert_csr_dcsr(const sc_conversion *); /* to rows that have entries */
 int sc_convert_dcsr_csr(const sc_conversion *);
 int sc_convert_coo_csr(const sc_conversion *);
-int sc_convert_csr_words(const sc_conversion *); /* to (dense, bitmask), rows in the same order */
-int sc_convert_words_csr(const sc_conversion *);
 /* The same with blocks of dense tiles on one side, rows of blocks first. */
 int sc_convert_csr_bsr(const sc_conversion *);
 int sc_convert_bsr_csr(const sc_conversion *);
@@ -146,6 +145,12 @@ int sc_convert_dense_bsr(const sc_conversion *);
 int sc_convert_bsr_dense(const sc_conversion *);
 /* Same format, unique levels: copies, with a change of index type. */
 int sc_convert_same(const sc_conversion *);
+/* The same of the first n levels, without the values; *above: positions of the last of them. */
+int sc_convert_levels(const sc_conversion *, int n, int64_t *above);
+/* Unique levels that differ in the last one alone, compressed on one side, bit masks on the other: values stay. */
+bool sc_convert_is_list(const sc_format *f, const sc_format *words);
+int sc_convert_list_words(const sc_conversion *);
+int sc_convert_words_list(const sc_conversion *);
 
 /* Sizes of a (dense, compressed) result with n entries. */
 void sc_convert_csr_levels(sc_tensor *, int64_t n);

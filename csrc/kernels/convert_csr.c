@@ -92,29 +92,35 @@ int sc_convert_val_keep(const sc_conversion *c)
     return sc_convert_perm_identity(c, n);
 }
 
+static int same_level(const sc_conversion *c, int l, int64_t above)
+{
+    const sc_level *from = &c->from->view.level[l];
+    const sc_levelspec *s = &c->to->format.level[l];
+    const sc_kind *is = sc_kind_of(s);
+    const int64_t n = sc_pos_length(s, from->size, above),
+                  m = sc_crd_length(s, from->size, above, from->npos);
+    void *pos = NULL, *crd = NULL;
+    int rc = sc_kind_has_pos(is) ? sc_convert_pos(c, l, n, &pos) : SC_OK;
+    if (!rc && pos) sc_convert_narrow(pos, c->to->itype, from->pos, c->from->itype, n);
+    if (!rc && is->crd)
+        rc = (is->words ? sc_convert_words_keep : sc_convert_crd_keep)(c, l, from->crd, m, &crd);
+    c->to->view.level[l] = (sc_level){.pos = pos, .crd = crd, .size = from->size, .npos = from->npos};
+    return rc;
+}
+
+int sc_convert_levels(const sc_conversion *c, int n, int64_t *above)
+{
+    int rc = SC_OK;
+    *above = 1;
+    for (int l = 0; l < n && !rc; *above = c->from->view.level[l++].npos) rc = same_level(c, l, *above);
+    return rc;
+}
+
 int sc_convert_same(const sc_conversion *c)
 {
-    int64_t above = 1;
-    int rc;
-    for (int l = 0; l < c->from->format.nlevel; l++) {
-        const sc_level *from = &c->from->view.level[l];
-        sc_level *to = &c->to->view.level[l];
-        void *pos = NULL, *crd = NULL;
-        const sc_levelspec *s = &c->to->format.level[l];
-        if (sc_kind_has_pos(sc_kind_of(s))) {
-            const int64_t n = sc_pos_length(s, from->size, above);
-            if ((rc = sc_convert_pos(c, l, n, &pos))) return rc;
-            sc_convert_narrow(pos, c->to->itype, from->pos, c->from->itype, n);
-        }
-        if (sc_kind_of(s)->crd) {
-            if ((rc = sc_convert_crd_keep(c, l, from->crd, sc_crd_length(s, from->size, above, from->npos),
-                                          &crd)))
-                return rc;
-        }
-        *to = (sc_level){.pos = pos, .crd = crd, .size = from->size, .npos = from->npos};
-        above = from->npos;
-    }
-    return sc_convert_val_keep(c);
+    int64_t above;
+    const int rc = sc_convert_levels(c, c->from->format.nlevel, &above);
+    return rc ? rc : sc_convert_val_keep(c);
 }
 
 void sc_convert_csr_levels(sc_tensor *t, int64_t n)

@@ -147,21 +147,20 @@ SC_INLINE bool slices_range(const unrolling *u, sc_dtype itype, int64_t begin, i
     return stray;
 }
 
-/* The set bits of each word. */
+/* The set bits of words, in order. A word with fewer bits than positions was not validated. */
 SC_INLINE bool words_range(const unrolling *u, sc_dtype itype, int64_t begin, int64_t end)
 {
     const sc_level *v = &u->from->view.level[u->level];
-    const int64_t extent = sc_level_extent(&u->from->format.level[u->level], u->from->view.dim),
-                  words = sc_words(extent);
+    const int64_t extent = v->size, words = sc_words(extent);
     bool stray = false;
+    if (!words) return begin < end;
     int64_t w = begin < end ? sc_split_fibre(v->pos, itype, u->fibres * words, begin) : 0;
     for (int64_t q = begin; q < end; w++) {
-        int64_t p = sc_index(v->pos, itype, w);
-        for (uint32_t bits = sc_word(v->crd, itype, w); bits && p < end; bits &= bits - 1, p++)
-            if (p >= q)
-                u->key[p] = extend(u, u->above[w / words], w % words * SC_WORD + __builtin_ctz(bits), extent,
-                                   false, &stray);
-        q = sc_max(q, sc_index(v->pos, itype, w + 1));
+        const int64_t last = sc_min(sc_index(v->pos, itype, w + 1), end), first = w % words * SC_WORD;
+        uint32_t bits = sc_word(v->crd, itype, w);
+        for (int64_t skip = q - sc_index(v->pos, itype, w); q < last && skip > 0; skip--) bits &= bits - 1;
+        for (const uint64_t key = u->above[q < last ? w / words : 0]; q < last; q++, bits &= bits - 1)
+            u->key[q] = extend(u, key, bits ? first + __builtin_ctz(bits) : extent, extent, false, &stray);
     }
     return stray;
 }

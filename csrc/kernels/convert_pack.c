@@ -170,12 +170,22 @@ static int pack_ell(packing *p, int lanes)
         p->level, (long long)width, (long long)most, (long long)most);
 }
 
-/* ---- diagonals, bit masks ---- */
-static int pack_odd(packing *p, int how(const sc_conversion *, const sc_list *, int, int64_t, const int64_t *,
-                                        int64_t *, sc_level *))
+/* ---- diagonals ---- */
+static int pack_slices(packing *p)
 {
     sc_level made = {0};
-    const int rc = how(p->c, p->list, p->level, p->above, p->at, p->to, &made);
+    const int rc = sc_slices_pack(p->c, p->list, p->level, p->above, p->at, p->to, &made);
+    p->pos = (void *)(uintptr_t)made.pos;
+    p->crd = (void *)(uintptr_t)made.crd;
+    p->npos = made.npos;
+    return rc;
+}
+
+/* ---- bit masks ---- */
+static int pack_words(packing *p)
+{
+    sc_level made = {0};
+    const int rc = sc_words_pack(p->c, p->list, p->level, p->above, p->at, p->to, &made);
     p->pos = (void *)(uintptr_t)made.pos;
     p->crd = (void *)(uintptr_t)made.crd;
     p->npos = made.npos;
@@ -264,8 +274,8 @@ static int pack_level(packing *p, int l, int lanes)
     const int rc = !is->crd     ? pack_dense(p, lanes)
                    : is->pos    ? pack_compressed(p, lanes)
                    : is->one    ? pack_singleton(p, lanes)
-                   : is->sliced ? pack_odd(p, sc_slices_pack)
-                   : is->words  ? pack_odd(p, sc_words_pack)
+                   : is->sliced ? pack_slices(p)
+                   : is->words  ? pack_words(p)
                                 : pack_ell(p, lanes);
     if (rc) return rc;
     *v = (sc_level){.pos = p->pos,

@@ -1,32 +1,30 @@
-/* convert_words.c: levels of bit masks, from a sorted list, and from compressed rows and back.
+/* convert_words.c: levels of bit masks, from a sorted list, and from and to compressed levels.
  *
- * A lane takes whole words: those that begin in its range of entries. Of compressed rows the entries stay where they are,
- * and where those of a word begin follows from where the row begins. */
-#include <string.h>
-
+ * A word is written by one lane: the one in whose range its first entry lies. One pass counts positions, so that each
+ * lane knows where its own go, a second one writes them. Compressed levels store the same positions in the same order,
+ * so values stay as they are, and a word is found from coordinates, and these from it, row by row. */
 #include "convert.h"
 
-/* ---- from a list ---- */
 typedef struct {
     const sc_conversion *c;
     const sc_list *list;
     int level;
+    int64_t words; /* below one position above */
     const int64_t *at;
     int64_t *to;
     void *pos, *crd;
-    int64_t words, count[SC_MAXLANE];
-} packed;
+    int64_t count[SC_MAXLANE];
+} masking;
 
-static int64_t column(const packed *x, int64_t e) { return sc_list_at(x->list, x->level, e); }
-static int64_t word_of(const packed *x, int64_t e) { return x->at[e] * x->words + column(x, e) / SC_WORD; }
+static int64_t word_of(const masking *x, int64_t e)
+{ return x->at[e] * x->words + sc_list_at(x->list, x->level, e) / SC_WORD; }
 
-/* The entries of the word that entry e begins, which are the positions from *q on; returns the first entry behind. */
-static int64_t pack_word(const packed *x, int64_t e, int64_t *q)
+/* The entries of word w, the first of which is e and has position *q; returns the first behind them. */
+static int64_t gather(const masking *x, int64_t e, int64_t w, int64_t *q)
 {
-    const int64_t w = word_of(x, e);
     uint32_t bits = 0;
     for (; e < x->list->n && word_of(x, e) == w; e++) {
-        const uint32_t bit = (uint32_t)1 << column(x, e) % SC_WORD;
+        const uint32_t bit = (uint32_t)1 << sc_list_at(x->list, x->level, e) % SC_WORD;
         *q += !(bits & bit);
         bits |= bit;
         if (x->crd) x->to[e] = *q - 1;
@@ -35,153 +33,215 @@ static int64_t pack_word(const packed *x, int64_t e, int64_t *q)
     return e;
 }
 
-static void pack_range(void *arg, int lane, int64_t begin, int64_t end)
+/* Words that begin in the range, whole. */
+static void range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    packed *x = arg;
+    masking *x = arg;
     int64_t q = x->count[lane], e = begin;
     while (e > 0 && e < end && word_of(x, e) == word_of(x, e - 1)) e++;
     while (e < end) {
         const int64_t w = word_of(x, e);
-        for (int64_t f = e ? word_of(x, e - 1) : -1; x->crd && f < w; f++)
+        for (int64_t f = e ? word_of(x, e - 1) : -1; x->pos && f < w; f++)
             sc_index_put(x->pos, x->c->to->itype, f + 1, q);
-        e = pack_word(x, e, &q);
+        e = gather(x, e, w, &q);
     }
     x->count[lane] = q;
 }
 
-static int check(const sc_conversion *c, int level, int64_t npos, int64_t above, int64_t words, int64_t *all)
+/* Room for so many words with n positions in all. */
+static int take_words(const sc_conversion *c, int level, int64_t words, int64_t n, void **pos, void **crd)
 {
-    if (!sc_mul(above, words, all) || *all == INT64_MAX)
-        return sc_error(c->err, SC_EVALUE, "level %d (bitmask): %lld rows of %lld words overflow", level,
-                        (long long)above, (long long)words);
-    if (c->to->itype == SC_I32 && npos > INT32_MAX)
+    if (c->to->itype == SC_I32 && n > INT32_MAX)
         return sc_error(c->err, SC_EVALUE,
-                        "level %d stores %lld coordinates, more than i32 indices count: use i64", level,
-                        (long long)npos);
-    return SC_OK;
+                        "level %d (bitmask): %lld coordinates, more than i32 indices count: use i64", level,
+                        (long long)n);
+    const int rc = sc_convert_pos(c, level, words + 1, pos);
+    return rc ? rc : sc_convert_crd(c, level, words, crd);
 }
 
-/* Room for the arrays; crd is cleared. */
-static int arrays(const sc_conversion *c, int level, int64_t all, void **pos, void **crd)
+static int all_words(const sc_conversion *c, int level, int64_t above, int64_t *out)
 {
-    const int rc = sc_convert_pos(c, level, all + 1, pos);
+    const int64_t each = sc_words(sc_level_size(&c->to->format.level[level], c->to->view.dim));
+    if (sc_mul(above, each, out) && *out < INT64_MAX) return SC_OK;
+    return sc_error(c->err, SC_EVALUE, "level %d (bitmask): rows overflow: %lld times %lld words", level,
+                    (long long)above, (long long)each);
+}
+
+static int write_level(masking *x, int lanes, int64_t all, int64_t n)
+{
+    void *pos, *crd;
+    const int rc = take_words(x->c, x->level, all, n, &pos, &crd);
     if (rc) return rc;
-    return sc_convert_crd(c, level, all, crd);
+    sc_fill(crd, x->c->to->itype, all, 0);
+    x->pos = pos;
+    x->crd = crd;
+    if (sc_parallel_pieces(lanes, 4 * (double)x->list->n, x->list->n, range, x)) return SC_ESTOP;
+    for (int64_t f = x->list->n ? word_of(x, x->list->n - 1) : -1; f < all; f++)
+        sc_index_put(pos, x->c->to->itype, f + 1, n);
+    return SC_OK;
 }
 
 int sc_words_pack(const sc_conversion *c, const sc_list *list, int level, int64_t above, const int64_t *at,
                   int64_t *to, sc_level *made)
 {
+    masking x = {.c = c, .list = list, .level = level, .at = at, .to = to};
     const int64_t size = sc_level_size(&c->to->format.level[level], c->to->view.dim);
-    packed x = {.c = c, .list = list, .level = level, .at = at, .to = to, .words = sc_words(size)};
-    const int lanes = sc_team_lanes(2 * (double)list->n);
-    void *pos, *crd;
+    const int lanes = sc_team_lanes(4 * (double)list->n);
     int64_t all;
-    sc_parallel_ranges(lanes, list->n, pack_range, &x);
+    int rc = all_words(c, level, above, &all);
+    if (rc) return rc;
+    x.words = sc_words(size);
+    if (sc_parallel_pieces(lanes, 4 * (double)list->n, list->n, range, &x)) return SC_ESTOP;
     const int64_t n = sc_prefix(x.count, lanes);
-    int rc = check(c, level, n, above, x.words, &all);
-    if (rc || (rc = arrays(c, level, all, &pos, &crd))) return rc;
-    x.pos = pos;
-    x.crd = crd;
-    sc_fill(crd, c->to->itype, all, 0);
-    if (crd) sc_parallel_ranges(lanes, list->n, pack_range, &x);
-    for (int64_t f = list->n ? word_of(&x, list->n - 1) : -1; f < all; f++)
-        sc_index_put(pos, c->to->itype, f + 1, n);
-    *made = (sc_level){.pos = pos, .crd = crd, .size = size, .npos = n};
-    return SC_OK;
+    rc = write_level(&x, lanes, all, n);
+    *made = (sc_level){.pos = x.pos, .crd = x.crd, .size = size, .npos = n};
+    return rc;
 }
 
-/* ---- compressed rows ---- */
+/* ---- another index type ---- */
 typedef struct {
     const sc_conversion *c;
-    int64_t words;
-    void *pos, *crd;
-    bool stray[SC_MAXLANE];
-} rows;
+    void *out;
+    const void *in;
+} widening;
 
-/* Entries q and on of a row as the words from w on. */
-static bool to_words(const rows *x, int64_t w, int64_t q, int64_t end)
+static void widen_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    const sc_level *from = &x->c->from->view.level[1];
-    const sc_dtype type = x->c->from->itype, itype = x->c->to->itype;
-    for (int64_t k = 0; k < x->words; k++) {
-        uint32_t bits = 0;
-        sc_index_put(x->pos, itype, w + k, q);
-        for (; q < end; q++) {
-            const int64_t c = sc_index(from->crd, type, q) - k * SC_WORD;
-            if (c >= SC_WORD) break;
-            if (c < 0) return false;
-            bits |= (uint32_t)1 << c;
-        }
-        sc_index_put(x->crd, itype, w + k, bits);
-    }
-    return q == end;
-}
-
-static void rows_to_words(void *arg, int lane, int64_t begin, int64_t end)
-{
-    rows *x = arg;
-    const void *pos = x->c->from->view.level[1].pos;
-    const sc_dtype type = x->c->from->itype;
-    for (int64_t r = begin; r < end; r++)
-        x->stray[lane] |= !to_words(x, r * x->words, sc_index(pos, type, r), sc_index(pos, type, r + 1));
-}
-
-static int run(rows *x, int64_t n, void range(void *, int, int64_t, int64_t))
-{
-    const int64_t entries = x->c->from->view.level[1].npos;
-    const int lanes = sc_team_lanes((double)entries);
-    if (sc_parallel_pieces(lanes, (double)entries, n, range, x)) return SC_ESTOP;
-    for (int t = 0; t < lanes; t++)
-        if (x->stray[t]) return sc_convert_stray(x->c);
-    return SC_OK;
-}
-
-/* The levels of a pair of this inner one. */
-static int finish(const rows *x)
-{
-    const sc_level *from = x->c->from->view.level;
-    for (int l = 0; l < 2; l++)
-        x->c->to->view.level[l] = (sc_level){.size = from[l].size, .npos = from[l].npos};
-    x->c->to->view.level[1].pos = x->pos;
-    x->c->to->view.level[1].crd = x->crd;
-    return sc_convert_val_keep(x->c);
-}
-
-int sc_convert_csr_words(const sc_conversion *c)
-{
-    const sc_level *from = c->from->view.level;
-    rows x = {.c = c, .words = sc_words(from[1].size)};
-    int64_t all;
-    int rc = check(c, 1, from[1].npos, from[0].npos, x.words, &all);
-    if (rc || (rc = arrays(c, 1, all, &x.pos, &x.crd))) return rc;
-    sc_index_put(x.pos, c->to->itype, all, from[1].npos);
-    if ((rc = run(&x, from[0].npos, rows_to_words))) return rc;
-    return finish(&x);
-}
-
-static void words_to_rows(void *arg, int lane, int64_t begin, int64_t end)
-{
-    rows *x = arg;
-    const sc_level *from = &x->c->from->view.level[1];
-    const sc_dtype type = x->c->from->itype, itype = x->c->to->itype;
+    const widening *x = arg;
     (void)lane;
-    for (int64_t w = begin * x->words; w < end * x->words; w++) {
-        int64_t q = sc_index(from->pos, type, w);
-        if (w % x->words == 0) sc_index_put(x->pos, itype, w / x->words, q);
-        for (uint32_t bits = sc_word(from->crd, type, w); bits; bits &= bits - 1)
-            sc_index_put(x->crd, itype, q++, w % x->words * SC_WORD + __builtin_ctz(bits));
-    }
+    for (int64_t w = begin; w < end; w++)
+        sc_index_put(x->out, x->c->to->itype, w, sc_word(x->in, x->c->from->itype, w));
 }
 
-int sc_convert_words_csr(const sc_conversion *c)
+int sc_convert_words_keep(const sc_conversion *c, int level, const void *crd, int64_t n, void **out)
 {
-    const sc_level *from = c->from->view.level;
-    rows x = {.c = c, .words = sc_words(from[1].size)};
-    int rc = sc_convert_pos(c, 1, from[0].npos + 1, &x.pos);
-    if (rc || (rc = sc_convert_crd(c, 1, from[1].npos, &x.crd))) return rc;
-    if (!x.words) sc_fill(x.pos, c->to->itype, from[0].npos, 0);
-    sc_index_put(x.pos, c->to->itype, from[0].npos, from[1].npos);
-    if ((rc = run(&x, from[0].npos, words_to_rows))) return rc;
-    return finish(&x);
+    if (c->from->itype == c->to->itype) return sc_convert_crd_keep(c, level, crd, n, out);
+    const int rc = sc_convert_crd(c, level, n, out);
+    widening x = {c, *out, crd};
+    if (!rc) sc_parallel_ranges(sc_team_lanes((double)n / 4), n, widen_range, &x);
+    return rc;
+}
+
+/* ---- from and to compressed levels ---- */
+bool sc_convert_is_list(const sc_format *f, const sc_format *words)
+{
+    const int last = f->nlevel - 1;
+    sc_format same = *f;
+    if (last < 0 || words->nlevel != f->nlevel) return false;
+    const sc_levelspec *s = &words->level[last], *from = &f->level[last];
+    same.level[last] = *s;
+    return sc_kind_of(s)->words && sc_kind_of(from)->pos && from->unique && from->part == SC_WHOLE &&
+           from->dim == s->dim && sc_format_equal(&same, words);
+}
+
+typedef struct {
+    const sc_conversion *c;
+    const void *from_pos, *from_crd;
+    void *pos, *crd;
+    int64_t words, extent;
+    bool stray[SC_MAXLANE];
+} listing;
+
+/* A row whose coordinates rise becomes words. */
+SC_INLINE bool row_words(const listing *x, sc_dtype from, sc_dtype to, int64_t row)
+{
+    int64_t q = sc_index(x->from_pos, from, row), w = row * x->words, behind = SC_WORD;
+    const int64_t last = sc_index(x->from_pos, from, row + 1);
+    for (const int64_t end = w + x->words; w < end; w++, behind += SC_WORD) {
+        uint32_t bits = 0;
+        sc_index_put(x->pos, to, w, q);
+        for (int64_t c; q < last && (c = sc_index(x->from_crd, from, q)) < behind; q++)
+            bits |= (uint32_t)1 << (c & (SC_WORD - 1));
+        sc_index_put(x->crd, to, w, bits);
+    }
+    return q < last ||
+           (last > sc_index(x->from_pos, from, row) && sc_index(x->from_crd, from, last - 1) >= x->extent);
+}
+
+static void words_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    listing *x = arg;
+    bool stray = false;
+    for (int64_t row = begin; row < end; row++) {
+#define RUN(from)                                                                                            \
+    stray |= x->c->to->itype == SC_I64 ? row_words(x, from, SC_I64, row) : row_words(x, from, SC_I32, row)
+        SC_BY_INDEX(x->c->from->itype, RUN);
+#undef RUN
+    }
+    x->stray[lane] |= stray;
+}
+
+/* The coordinates of a row, and where it begins. */
+SC_INLINE bool row_list(const listing *x, sc_dtype from, sc_dtype to, int64_t row)
+{
+    int64_t first = 0, q = sc_index(x->from_pos, from, row * x->words);
+    const int64_t last = sc_index(x->from_pos, from, (row + 1) * x->words);
+    sc_index_put(x->pos, to, row, q);
+    for (int64_t w = row * x->words; w < (row + 1) * x->words; w++, first += SC_WORD)
+        for (uint32_t bits = sc_word(x->from_crd, from, w); bits && q < last; bits &= bits - 1)
+            sc_index_put(x->crd, to, q++, first + __builtin_ctz(bits));
+    return q < last;
+}
+
+static void list_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    listing *x = arg;
+    bool stray = false;
+    for (int64_t row = begin; row < end; row++) {
+#define RUN(from)                                                                                            \
+    stray |= x->c->to->itype == SC_I64 ? row_list(x, from, SC_I64, row) : row_list(x, from, SC_I32, row)
+        SC_BY_INDEX(x->c->from->itype, RUN);
+#undef RUN
+    }
+    x->stray[lane] |= stray;
+}
+
+/* All rows by `body`, and the level that they make; where the rows of bit masks have no words there are no entries. */
+static int list_rows(listing *x, int level, int64_t above, int64_t ends, sc_range *body)
+{
+    const sc_conversion *c = x->c;
+    const int64_t n = c->from->view.level[level].npos;
+    const double work = (double)n + (double)above * (double)(x->words + 1);
+    sc_fill(x->pos, c->to->itype, x->words ? 0 : ends, 0);
+    if (x->words && sc_parallel_pieces(sc_team_lanes(work), work, above, body, x)) return SC_ESTOP;
+    bool stray = !x->words && n;
+    for (int t = 0; t < SC_MAXLANE; t++) stray |= x->stray[t];
+    if (stray) return sc_convert_stray(c);
+    sc_index_put(x->pos, c->to->itype, ends, n);
+    c->to->view.level[level] = (sc_level){.pos = x->pos, .crd = x->crd, .size = x->extent, .npos = n};
+    return sc_convert_val_keep(c);
+}
+
+static void open_listing(listing *x, const sc_conversion *c, int level)
+{
+    const sc_level *from = &c->from->view.level[level];
+    const int64_t extent = c->from->view.dim[c->from->format.level[level].dim];
+    *x = (listing){
+        .c = c, .from_pos = from->pos, .from_crd = from->crd, .words = sc_words(extent), .extent = extent};
+}
+
+int sc_convert_list_words(const sc_conversion *c)
+{
+    const int level = c->from->format.nlevel - 1;
+    listing x;
+    int64_t above, all;
+    open_listing(&x, c, level);
+    int rc = sc_convert_levels(c, level, &above);
+    if (rc || (rc = all_words(c, level, above, &all)) ||
+        (rc = take_words(c, level, all, c->from->view.level[level].npos, &x.pos, &x.crd)))
+        return rc;
+    return list_rows(&x, level, above, all, words_range);
+}
+
+int sc_convert_words_list(const sc_conversion *c)
+{
+    const int level = c->from->format.nlevel - 1;
+    listing x;
+    int64_t above;
+    open_listing(&x, c, level);
+    int rc = sc_convert_levels(c, level, &above);
+    if (rc || (rc = sc_convert_pos(c, level, above + 1, &x.pos)) ||
+        (rc = sc_convert_crd(c, level, c->from->view.level[level].npos, &x.crd)))
+        return rc;
+    return list_rows(&x, level, above, above, list_range);
 }

@@ -1,7 +1,7 @@
 /* drive_units.c: what a unit is, what it weighs, where ranges are cut.
  *
  * The stored leaves ahead of a unit follow from descending the levels below it:
- * a compressed level is asked for pos, every other level multiplies. So the
+ * a compressed level is asked for pos, and so is one of bit masks, every other level multiplies. So the
  * weight ahead of a unit is a prefix sum that is never stored, and cutting a
  * range is a binary search over it. Where a heavy unit makes the shares of lanes uneven, the least weight is searched
  * that lanes can take one after the other: others then take what the lane of the heavy one leaves. */
@@ -62,8 +62,8 @@ int64_t sc_leaves_before(const sc_tensor *t, int level, int64_t p)
         const sc_level *v = &t->view.level[l];
         const sc_kind *is = sc_kind_of(&t->format.level[l]);
         p = is->pos      ? sc_index(v->pos, t->itype, p)
-            : is->sliced ? slice_leaves(t, l, p)
             : is->words  ? sc_index(v->pos, t->itype, p * sc_words(v->size))
+            : is->sliced ? slice_leaves(t, l, p)
             : is->one    ? p
                          : p * v->size;
     }
@@ -104,7 +104,8 @@ int64_t sc_units_child(const sc_units *u, int64_t unit)
     if (!u->t || u->snap || l >= u->t->format.nlevel) return -1;
     const sc_level *v = &u->t->view.level[l];
     const sc_kind *is = sc_kind_of(&u->t->format.level[l]);
-    return is->pos ? sc_index(v->pos, u->t->itype, unit) : is->one || is->sliced ? -1 : unit * v->size;
+    if (is->one || is->sliced || is->words) return -1; /* positions that are not cut anywhere */
+    return is->pos ? sc_index(v->pos, u->t->itype, unit) : unit * v->size;
 }
 
 /* The first position from p on whose coordinate differs from that of p - 1:

@@ -377,44 +377,66 @@ static int check_slices(checking *c, sc_err *e)
 }
 
 /* ---- bit masks ---- */
-/* Whether word w has as many bits as positions, none beyond the extent, and nothing above its bits. */
-static bool is_word(const checking *c, int64_t w)
+/* The bits that word w can have: the last word of a row may have fewer. */
+static uint32_t bits_of_word(const checking *c, int64_t w)
 {
-    const sc_level *v = &c->t->view.level[c->level];
-    const int64_t word = crd_at(c->t, c->level, w), rest = v->size - w % sc_words(v->size) * SC_WORD;
-    const int64_t n = sc_index(v->pos, c->t->itype, w + 1) - sc_index(v->pos, c->t->itype, w);
-    const int64_t bits = c->t->itype == SC_I32 ? (int64_t)(uint32_t)word : word;
-    return bits >= 0 && !(bits >> sc_min(rest, SC_WORD)) && __builtin_popcountll((uint64_t)bits) == n;
+    const int64_t extent = c->t->view.level[c->level].size, words = sc_words(extent);
+    const int rest = (int)(extent % SC_WORD);
+    return w % words == words - 1 && rest ? ((uint32_t)1 << rest) - 1 : UINT32_MAX;
+}
+
+/* Of i64 the words are numbers of 32 bits; those of i32 have a sign. */
+static bool is_word(const checking *c, int64_t x)
+{ return c->t->itype == SC_I32 || (x >= 0 && x <= (int64_t)UINT32_MAX); }
+
+static int64_t entries_of_word(const checking *c, int64_t w)
+{
+    const void *pos = c->t->view.level[c->level].pos;
+    return sc_index(pos, c->t->itype, w + 1) - sc_index(pos, c->t->itype, w);
 }
 
 static void words_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     checking *c = arg;
-    int64_t w = begin;
-    while (w < end && is_word(c, w)) w++;
-    c->bad[lane] = w < end ? w : -1;
+    for (int64_t w = begin; w < end; w++) {
+        const int64_t x = crd_at(c->t, c->level, w);
+        if (is_word(c, x) && !((uint32_t)x & ~bits_of_word(c, w)) &&
+            entries_of_word(c, w) == __builtin_popcount((uint32_t)x))
+            continue;
+        c->bad[lane] = w;
+        return;
+    }
+}
+
+static int wrong_word(const checking *c, int64_t w, sc_err *e)
+{
+    const int64_t x = crd_at(c->t, c->level, w);
+    const uint32_t bits = (uint32_t)x;
+    if (!is_word(c, x))
+        return wrong(c->t, c->level, e, "crd[%lld] = %lld, expected a word of %d bits, from 0 to %lld",
+                     (long long)w, (long long)x, SC_WORD, (long long)UINT32_MAX);
+    if (bits & ~bits_of_word(c, w))
+        return wrong(c->t, c->level, e,
+                     "crd[%lld] = %#x has bits of coordinates out of range, expected none but %#x: 0 <= "
+                     "coordinate < %lld",
+                     (long long)w, bits, bits_of_word(c, w), (long long)c->t->view.level[c->level].size);
+    return wrong(c->t, c->level, e,
+                 "crd[%lld] = %#x has %d bits, but pos[%lld] - pos[%lld] = %lld, expected as many positions",
+                 (long long)w, bits, __builtin_popcount(bits), (long long)w + 1, (long long)w,
+                 (long long)entries_of_word(c, w));
 }
 
 static int check_words(checking *c, sc_err *e)
 {
     const sc_level *v = &c->t->view.level[c->level];
-    int64_t all, w;
-    if (!sc_mul(c->fibres, sc_words(v->size), &all))
-        return wrong(c->t, c->level, e, "%lld rows of %lld words overflow", (long long)c->fibres,
-                     (long long)sc_words(v->size));
-    const int rc = check_pos(c, all, v->npos, e);
+    const int64_t words = c->fibres * sc_words(v->size);
+    int64_t w;
+    const int rc = check_pos(c, words, v->npos, e);
     if (rc) return rc;
-    if (!v->crd && all)
-        return wrong(c->t, c->level, e, "expected a crd array of %lld entries, got none", (long long)all);
-    if (first_bad(c, all, words_range, &w, e)) return e->code;
-    if (w < 0) return SC_OK;
-    return wrong(c->t, c->level, e,
-                 "crd[%lld] = %#llx with %lld positions, expected a word of %d bits, one for each position, "
-                 "and none at "
-                 "coordinates beyond the extent %lld",
-                 (long long)w, (unsigned long long)crd_at(c->t, c->level, w),
-                 (long long)(sc_index(v->pos, c->t->itype, w + 1) - sc_index(v->pos, c->t->itype, w)),
-                 SC_WORD, (long long)v->size);
+    if (!v->crd && words)
+        return wrong(c->t, c->level, e, "expected a crd array of %lld entries, got none", (long long)words);
+    if (first_bad(c, words, words_range, &w, e)) return e->code;
+    return w < 0 ? SC_OK : wrong_word(c, w, e);
 }
 
 /* ---- levels ---- */
@@ -431,7 +453,12 @@ static int check_lengths(const checking *c, int64_t parent, sc_err *e)
         return wrong(c->t, c->level, e, "size %lld, expected %lld", (long long)v->size, (long long)size);
     if (v->npos < 0)
         return wrong(c->t, c->level, e, "a negative number of positions, %lld", (long long)v->npos);
-    if (sc_kind_of(s)->pos || sc_kind_of(s)->words) return SC_OK;
+    if (sc_kind_of(s)->pos) return SC_OK;
+    if (sc_kind_of(s)->words) {
+        if (sc_mul(parent, sc_words(size), &n)) return SC_OK;
+        return wrong(c->t, c->level, e, "%lld positions times %lld words overflow", (long long)parent,
+                     (long long)sc_words(size));
+    }
     if (sc_kind_of(s)->sliced) {
         if (v->npos % s->width == 0) return SC_OK;
         return wrong(c->t, c->level, e, "%lld positions, expected a multiple of the %d rows of a slice",
@@ -474,8 +501,8 @@ static int check_shape(const sc_tensor *t, sc_err *e)
         const sc_levelspec *s = &f->level[l];
         if (s->kind >= SC_NKIND || s->part > SC_MOD || s->dim >= f->ndim ||
             (s->part != SC_WHOLE && s->block < 1) || (sc_kind_of(s)->padded && s->width < 0) ||
-            (sc_kind_of(s)->words && (l + 1 < f->nlevel || s->part || !s->unique)) ||
             (sc_kind_of(s)->sliced && (!sc_slices_fit(s) || l == 0 || l + 1 < f->nlevel || s->part)) ||
+            (sc_kind_of(s)->words && (l + 1 < f->nlevel || s->part || !s->unique)) ||
             (l == 0 && sc_kind_of(s)->one))
             return sc_error(e, SC_EVALUE, "level %d is not a level: kind %d of dimension %d", l, s->kind,
                             s->dim);

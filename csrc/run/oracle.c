@@ -81,19 +81,6 @@ static bool descend(Map *m, const Tensor *t, int level, int64_t c, int64_t pos, 
     return ok;
 }
 
-/* Each coordinate asks for its bit. */
-static bool collect_words(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
-{
-    const sc_tensor *in = m->in;
-    const sc_level *l = &in->view.level[level];
-    const int64_t n = t->extent[in->format.level[level].dim], first = pos * sc_words(n);
-    int64_t q = sc_index(l->pos, in->itype, first);
-    for (int64_t c = 0; c < n; c++)
-        if (sc_word(l->crd, in->itype, first + c / SC_WORD) >> c % SC_WORD & 1)
-            if (!descend(m, t, level, c, q++, coord)) return false;
-    return true;
-}
-
 /* The row `pos` of its slice: the diagonals that have it. */
 static bool collect_slice(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
 {
@@ -105,6 +92,20 @@ static bool collect_slice(Map *m, const Tensor *t, int level, int64_t pos, int64
         const int64_t offset = sc_index(l->crd, in->itype, 2 * q),
                       bits = sc_index(l->crd, in->itype, 2 * q + 1);
         if (bits >> row & 1 && !descend(m, t, level, pos + offset, q * width + row, coord)) return false;
+    }
+    return true;
+}
+
+/* The set bits of the words below `pos`. */
+static bool collect_words(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
+{
+    const sc_tensor *in = m->in;
+    const sc_level *l = &in->view.level[level];
+    const int64_t first = pos * sc_words(l->size), end = first + sc_words(l->size);
+    for (int64_t w = first; w < end; w++) {
+        int64_t q = sc_index(l->pos, in->itype, w);
+        for (uint32_t bits = sc_word(l->crd, in->itype, w); bits; bits &= bits - 1, q++)
+            if (!descend(m, t, level, (w - first) * SC_WORD + __builtin_ctz(bits), q, coord)) return false;
     }
     return true;
 }

@@ -14,6 +14,8 @@ from .. import _torch
 from ..functions.program import TAB, formats, results, type_name
 from ..tensor.format import layout
 
+_WORD = 32  # bits; csrc/base.h
+
 
 class _Operand(NamedTuple):
     arrays: list[torch.Tensor]
@@ -46,7 +48,7 @@ def components(
     dtype: torch.dtype,
     stored: int | None = None,
 ) -> list[torch.Tensor]:
-    """pos and crd of each level, then values; every compressed level has a size of its own.
+    """pos and crd of each level, then values; every compressed level has a size of its own, and bit masks.
 
     stored: the number of entries where it is known; formats with padding and blocks hold others.
     """
@@ -66,8 +68,8 @@ def components(
             made.append(source.new_empty(2 * n, dtype=index))
             n = n * width
             continue
-        if kind == "bitmask":
-            words = n * -(-extent // 32)
+        if kind == "bitmask":  # the last level
+            words = n * -(-extent // _WORD)
             made += [source.new_empty(words + 1, dtype=index), source.new_empty(words, dtype=index)]
             n = stored if exact else _torch.unknown_size()
             continue

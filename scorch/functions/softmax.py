@@ -11,7 +11,7 @@ from functools import lru_cache
 import torch
 
 from .. import _torch
-from ..tensor.format import is_compressed, layout
+from ..tensor.format import HAVE_POS, is_compressed, layout
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor, rank
 from ..tensor.values import plain_values
@@ -116,7 +116,7 @@ def _is_one_program(a: SparseTensor, values: torch.Tensor, dim: int) -> bool:
     form = layout(a._fmt, rank(a))
     if _torch.in_transform() or torch.compiler.is_exporting() or not is_compressed(form):
         return False
-    last = next(d for kind, _, d, *_ in reversed(form.levels) if kind == "compressed")
+    last = next(d for kind, _, d, *_ in reversed(form.levels) if kind in HAVE_POS)
     return _torch.is_tracing(values) or dim in (last, form.levels[-1][2])
 
 

@@ -16,7 +16,7 @@ import torch
 from .. import _torch
 from . import rooms
 from .entries import Entries, add_up, build, canonical, find, ravel, unravel
-from .format import Format, Layout, bound, composed_of, fills, layout, pads
+from .format import HAVE_POS, Format, Layout, bound, composed_of, fills, layout, pads
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
 from .values import assemble, bytes_kept, tracked
@@ -49,7 +49,7 @@ def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]
             n = structure[at + 1].shape[0] // 2 * width
         elif kind == "bitmask":
             n = int(structure[at][-1])
-        at += (kind in ("compressed", "diagonals", "bitmask")) + (kind != "dense")
+        at += (kind in HAVE_POS) + (kind != "dense")
     return n
 
 

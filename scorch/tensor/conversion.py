@@ -10,7 +10,7 @@ import torch
 from .. import _C, _torch
 from . import rooms
 from .entries import build, entries, rearranged
-from .format import Format, Layout, bound, is_composed, layout, relabelled
+from .format import Format, Layout, bound, is_composed, layout, relabelled, words_at
 from .sparsetensor import SparseTensor, core_of, known_core
 from .values import assemble, needs_grad, tracked
 from .wrapping import fresh, wrap
@@ -149,9 +149,13 @@ def to(
     rounded = added.is_floating_point and values.is_floating_point()
     if added != values.dtype and not rounded and not a.is_coalesced():
         return a.coalesce().to(dtype, index_dtype=index_dtype)  # a sum of casts is no cast of a sum
+    form = layout(a._fmt, a._ndim)
     arrays = [x.to(index_dtype or x.dtype, copy=copied) for x in structure]
+    if index_dtype == torch.int64 != a.index_dtype:
+        for k in words_at(form):
+            arrays[k] = arrays[k] & 0xFFFFFFFF  # bits, without a sign
     arrays.append(a.values().to(dtype or values.dtype, copy=copied))
-    return assemble(layout(a._fmt, a._ndim), a.shape, arrays)
+    return assemble(form, a.shape, arrays)
 
 
 # ---- views ----

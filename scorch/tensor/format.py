@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from .rules import Rule
 
 _RANK_OF_ALIAS = {"auto": 2, "dense": 2, "coo": 2, "csf": 3}  # names for any number of dimensions
-_ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc|bitmask)\b|(ell|dia)\(\s*\d+\s*\)$")
-_SPELLED = "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) bitmask compressed(d) singleton(d)"
+_ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|(ell|dia)\(\s*\d+\s*\)$|bitmask$")
+_SPELLED = (
+    "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) bitmask compressed(d) singleton(d)"
+)
 _DIM = re.compile(r"(?:dense|compressed|singleton|ell|diagonals|bitmask)\s*\(\s*(\d+)")
+HAVE_POS = frozenset(("compressed", "diagonals", "bitmask"))  # kinds of levels
 
 
 class Layout(NamedTuple):
@@ -45,7 +48,7 @@ def layout(text: str, ndim: int) -> Layout:
     name, _, levels = _C.format(text, ndim)
     names = []
     for at, (kind, *_rest) in enumerate(levels):
-        if kind in ("compressed", "diagonals", "bitmask"):
+        if kind in HAVE_POS:
             names.append(f"_pos{at}")
         if kind != "dense":
             names.append(f"_crd{at}")
@@ -132,9 +135,20 @@ def repeats(form: Layout) -> bool:
 
 def is_compressed(form: Layout) -> bool:
     """Whether each coordinate is stored at most once, and there is no padding."""
-    return any(kind == "compressed" and part == 0 for kind, _, _, part, *_ in form.levels) and all(
-        unique and part == 0 and kind in ("dense", "compressed") for kind, unique, _, part, *_ in form.levels
+    lists = ("compressed", "bitmask")
+    return any(kind in lists and part == 0 for kind, _, _, part, *_ in form.levels) and all(
+        unique and part == 0 and kind in ("dense", *lists) for kind, unique, _, part, *_ in form.levels
     )
+
+
+def words_at(form: Layout) -> frozenset[int]:
+    """Which of its arrays hold words of bits, that are no numbers."""
+    found, at = set(), 0
+    for part in form.parts or (form,):
+        at += len(part.names) - 1
+        if part.levels and part.levels[-1][0] == "bitmask":
+            found.add(at - 1)
+    return frozenset(found)
 
 
 def has_slots(form: Layout) -> bool:
@@ -197,7 +211,7 @@ class Format:
         levels: an alias (``"csr"``, ``"coo"``, ``"csf"``, ``"bsr(4,4)"``, ``"ell(8)"``, ``"auto"`` ...), a
             list of levels over dimension numbers (``"dense(0), compressed(1)"``), or a sequence of level
             kinds: ``dense``, ``compressed``, ``compressed(nonunique)``, ``singleton``, ``ell(width)``,
-            ``diagonals(rows)``; or
+            ``diagonals(rows)``, ``bitmask``; or
             for matrices, parts with rules, ``"bsr(8,8) of blocks(8,8,0.5) + csr"``.
         order: with a sequence: the dimension that each level stores; the natural order by default.
         block: with a sequence: tile sizes, one a dimension; the levels over block numbers come first, then

@@ -12,10 +12,10 @@
 #include "compiler/expr/expr.h"
 #include "fuzz.h"
 
-static const char *const formats[][12] = {
+static const char *const formats[][13] = {
     {"dense"},
     {"dense", "dense", "compressed(0)", "coo", "ell(0, 6)", "compressed(0, nonunique)"},
-    {"dense", "dense", "csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,2)", "bsc(2,3)", "ell(6)",
+    {"dense", "dense", "csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,2)", "bsc(2,3)", "ell(6)", "bitmask",
      "compressed(1), dense(0)", "dense(0/2), compressed(1), dense(0%2)"},
     {"dense", "dense", "csf", "coo", "csr", "dense(0), compressed(1), compressed(2)",
      "compressed(2), dense(0), compressed(1)", "compressed(0), dense(1), dense(2)",

@@ -44,7 +44,7 @@ static void *heap_alloc(void *ctx, int what, int level, sc_dtype type, int64_t n
 }
 
 /* ---- formats ---- */
-static const char *const kinds[] = {"dense", "compressed", "singleton", "ell", "diagonals"};
+static const char *const kinds[] = {"dense", "compressed", "singleton", "ell", "diagonals", "bitmask"};
 
 typedef struct {
     sc_format format;
@@ -66,9 +66,10 @@ static void add_level(Bytes *b, char *out, size_t size, int d, char part, int bl
 /* A format of ndim dimensions: one that has a name, or levels in any order; false where the choice is no format. */
 static bool choose_format(Bytes *b, int ndim, sc_format *f)
 {
-    static const char *const named[] = {"csr",    "csc",      "coo",      "dcsr",   "dcsc",
-                                        "csf",    "bsr(2,3)", "bsc(2,2)", "ell(4)", "dense",
-                                        "dia(1)", "dia(4)",   "dia(16)"};
+    static const char *const named[] = {
+        "csr",    "csc",      "coo",      "dcsr",    "dcsc",
+        "csf",    "bsr(2,3)", "bsc(2,2)", "ell(4)",  "dense",
+        "dia(1)", "dia(4)",   "dia(16)",  "bitmask", "compressed(1), bitmask(0)"};
     char text[512] = "", order[SC_MAXDIM];
     sc_err err = {0};
     if (fuzz_below(b, 2)) return !sc_format_parse(f, named[fuzz_below(b, SC_LEN(named))], ndim, &err);
@@ -98,7 +99,7 @@ static void choose_dims(Bytes *b, Shape *s, sc_dtype itype)
     for (int d = 0; d < s->format.ndim; d++) {
         s->dim[d] = fuzz_below(b, 10);
         if (!fuzz_one_in(b, 4)) s->dim[d] = s->dim[d] / 6 * 6;
-        if (fuzz_one_in(b, 12) && !has_kind(&s->format, d, SC_DENSE))
+        if (fuzz_one_in(b, 12) && !has_kind(&s->format, d, SC_DENSE) && !has_kind(&s->format, d, SC_BITMASK))
             s->dim[d] = itype == SC_I64 ? 3000000000 + fuzz_below(b, 7) : INT32_MAX;
     }
 }
@@ -263,6 +264,28 @@ static bool make_slices(Maker *m, int l)
     return true;
 }
 
+/* Words of the bits of coordinates, few or many. */
+static bool make_words(Maker *m, int l)
+{
+    const int64_t extent = extent_of(m->t, l), words = sc_words(extent), n = m->parent * words;
+    if (n > MAXPLACE) return false;
+    void *pos = index_array(m, n + 1), *crd = index_array(m, n);
+    int64_t total = 0;
+    put(m->t, pos, 0, 0);
+    for (int64_t w = 0; w < n; w++) {
+        const int64_t rest = extent - w % words * SC_WORD;
+        uint32_t bits = 0;
+        for (int k = fuzz_below(m->b, 6); k > 0; k--) bits |= (uint32_t)1 << fuzz_below(m->b, SC_WORD);
+        if (!fuzz_below(m->b, 6)) bits = UINT32_MAX;
+        if (rest < SC_WORD) bits &= ((uint32_t)1 << rest) - 1;
+        put(m->t, crd, w, bits);
+        put(m->t, pos, w + 1, total += __builtin_popcount(bits));
+    }
+    m->parent = total;
+    m->t->view.level[l] = (sc_level){.pos = pos, .crd = crd, .size = extent, .npos = total};
+    return total <= MAXPLACE;
+}
+
 /* A singleton that is in no chain: one coordinate for each position of a dense level. */
 static bool make_single(Maker *m, int l)
 {
@@ -288,6 +311,8 @@ static bool make_levels(Maker *m)
             ok = make_single(m, l);
         } else if (kind == SC_DIAGONALS) {
             ok = make_slices(m, l);
+        } else if (kind == SC_BITMASK) {
+            ok = make_words(m, l);
         } else {
             ok = kind == SC_ELL ? make_slots(m, l) : make_compressed(m, l);
             l += chain_length(f, l) - 1;
@@ -393,6 +418,21 @@ static void walk_slice(const sc_tensor *t, int l, int64_t p, int64_t *c, List *o
     }
 }
 
+static void walk(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out);
+
+/* The set bits of the words below position p. */
+static void walk_words(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
+{
+    const sc_level *v = &t->view.level[l];
+    const int64_t words = sc_words(v->size), dim = t->format.level[l].dim, old = c[dim];
+    for (int64_t at = 0, q = words ? sc_index(v->pos, t->itype, p * words) : 0; at < v->size; at++) {
+        if (!(sc_word(v->crd, t->itype, p * words + at / SC_WORD) >> at % SC_WORD & 1)) continue;
+        c[dim] = at;
+        walk(t, l + 1, q++, c, out);
+    }
+    c[dim] = old;
+}
+
 static void walk(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
 {
     if (l == t->format.nlevel) {
@@ -404,6 +444,10 @@ static void walk(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
     int64_t begin = p, end = p + 1;
     if (s->kind == SC_DIAGONALS) {
         walk_slice(t, l, p, c, out);
+        return;
+    }
+    if (s->kind == SC_BITMASK) {
+        walk_words(t, l, p, c, out);
         return;
     }
     if (s->kind == SC_COMPRESSED)
@@ -557,8 +601,9 @@ static void make_wrong(Bytes *b, sc_tensor *t)
     const int l = fuzz_below(b, t->format.nlevel);
     sc_level *v = &t->view.level[l];
     const int64_t n = numbers[fuzz_below(b, SC_LEN(numbers))];
-    const int64_t pos = sc_pos_length(&t->format.level[l], l ? t->view.level[l - 1].npos : 1);
-    const int64_t crd = sc_crd_length(&t->format.level[l], v->npos);
+    const int64_t above = l ? t->view.level[l - 1].npos : 1,
+                  pos = sc_pos_length(&t->format.level[l], v->size, above),
+                  crd = sc_crd_length(&t->format.level[l], v->size, above, v->npos);
     switch (fuzz_below(b, 8)) {
     case 0: v->size = n; break;
     case 1: t->view.nval = n; break;
