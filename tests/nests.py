@@ -47,8 +47,9 @@ def levels(form: str, rank: int) -> list[tuple[str, int]] | None:
         return [("compressed", 0)] + [(first, d) for d in range(1, rank)]
     if re.fullmatch(r"ell\(\d+\)", form):
         return [("dense", d) for d in range(rank - 1)] + [("ell", rank - 1)]
-    found = re.findall(r"(\w+)\((\d+)[^)]*\)", form)  # slices of diagonals are walked, never looked up
-    return None if "%" in form or "bs" in form or "dia" in form else [(kind, int(d)) for kind, d in found]
+    found = re.findall(r"(\w+)\((\d+)[^)]*\)", form)
+    walked = "dia" in form or "bitmask" in form  # nothing is looked up there
+    return None if "%" in form or "bs" in form or walked else [(kind, int(d)) for kind, d in found]
 
 
 class Writer:

@@ -140,10 +140,10 @@ typedef struct {
     void *pos, *crd;
     int64_t words, extent;
     bool stray[SC_MAXLANE];
-} listing;
+} rewording;
 
 /* A row whose coordinates rise becomes words. */
-SC_INLINE bool row_words(const listing *x, sc_dtype from, sc_dtype to, int64_t row)
+SC_INLINE bool row_words(const rewording *x, sc_dtype from, sc_dtype to, int64_t row)
 {
     int64_t q = sc_index(x->from_pos, from, row), w = row * x->words, behind = SC_WORD;
     const int64_t last = sc_index(x->from_pos, from, row + 1);
@@ -160,7 +160,7 @@ SC_INLINE bool row_words(const listing *x, sc_dtype from, sc_dtype to, int64_t r
 
 static void words_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    listing *x = arg;
+    rewording *x = arg;
     bool stray = false;
     for (int64_t row = begin; row < end; row++) {
 #define RUN(from)                                                                                            \
@@ -172,7 +172,7 @@ static void words_range(void *arg, int lane, int64_t begin, int64_t end)
 }
 
 /* The coordinates of a row, and where it begins. */
-SC_INLINE bool row_list(const listing *x, sc_dtype from, sc_dtype to, int64_t row)
+SC_INLINE bool row_list(const rewording *x, sc_dtype from, sc_dtype to, int64_t row)
 {
     int64_t first = 0, q = sc_index(x->from_pos, from, row * x->words);
     const int64_t last = sc_index(x->from_pos, from, (row + 1) * x->words);
@@ -185,7 +185,7 @@ SC_INLINE bool row_list(const listing *x, sc_dtype from, sc_dtype to, int64_t ro
 
 static void list_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    listing *x = arg;
+    rewording *x = arg;
     bool stray = false;
     for (int64_t row = begin; row < end; row++) {
 #define RUN(from)                                                                                            \
@@ -197,7 +197,7 @@ static void list_range(void *arg, int lane, int64_t begin, int64_t end)
 }
 
 /* All rows by `body`, and the level that they make; where the rows of bit masks have no words there are no entries. */
-static int list_rows(listing *x, int level, int64_t above, int64_t ends, sc_range *body)
+static int list_rows(rewording *x, int level, int64_t above, int64_t ends, sc_range *body)
 {
     const sc_conversion *c = x->c;
     const int64_t n = c->from->view.level[level].npos;
@@ -212,18 +212,18 @@ static int list_rows(listing *x, int level, int64_t above, int64_t ends, sc_rang
     return sc_convert_val_keep(c);
 }
 
-static void open_listing(listing *x, const sc_conversion *c, int level)
+static void open_listing(rewording *x, const sc_conversion *c, int level)
 {
     const sc_level *from = &c->from->view.level[level];
     const int64_t extent = c->from->view.dim[c->from->format.level[level].dim];
-    *x = (listing){
+    *x = (rewording){
         .c = c, .from_pos = from->pos, .from_crd = from->crd, .words = sc_words(extent), .extent = extent};
 }
 
 int sc_convert_list_words(const sc_conversion *c)
 {
     const int level = c->from->format.nlevel - 1;
-    listing x;
+    rewording x;
     int64_t above, all;
     open_listing(&x, c, level);
     int rc = sc_convert_levels(c, level, &above);
@@ -236,7 +236,7 @@ int sc_convert_list_words(const sc_conversion *c)
 int sc_convert_words_list(const sc_conversion *c)
 {
     const int level = c->from->format.nlevel - 1;
-    listing x;
+    rewording x;
     int64_t above;
     open_listing(&x, c, level);
     int rc = sc_convert_levels(c, level, &above);

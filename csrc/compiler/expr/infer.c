@@ -188,6 +188,7 @@ static bool upper_levels(const Tensor *t, int n, const Expr *lhs, sc_format *f)
         sc_levelspec s = t->format.level[l];
         const int d = expr_dim_of(lhs, t->dimvar[s.dim]);
         if (d < 0 || seen >> d & 1 || s.part != SC_WHOLE || has_slots(&t->format, l)) return false;
+        if (sc_kind_of(&s)->words && f->ndim > n) return false; /* nothing stands below */
         seen |= 1u << d;
         stored |= sc_kind_of(&s)->crd;
         s.dim = (uint8_t)d;

@@ -2,7 +2,7 @@
  *
  * A loop takes the set bits of each word. A vector loop takes the coordinates of a word as they lie, a few at a time: the
  * entries that are there are spread to the lanes of their bits, other operands are read in these lanes alone. So nothing
- * is gathered, and lanes without an entry read nothing and add nothing. Sums over several rows of another operand share
+ * is gathered, and lanes without an entry read nothing and add nothing. WordSums over several rows of another operand share
  * what is read of the level: each has a vector of its own. */
 #include "private.h"
 
@@ -31,25 +31,25 @@ Val *words_length(Low *l, const Fibre *f) { return op(l, O_SUB, begins(l, f, f->
 typedef struct {
     Val *w, *bits, *first;
     Stmt **outer;
-} Word;
+} WordBits;
 
-static Word each_word(Low *l, const Fibre *f)
+static WordBits each_word(Low *l, const Fibre *f)
 {
-    Word x;
+    WordBits x;
     x.w = val_local(l->p, lower_for(l, "w", f->lo, f->hi, 1, &x.outer)->local);
     x.bits = op(l, O_AND, lower_load_index(l, f->crd, x.w), num(l, 0xffffffff));
     x.first = lower_let(l, "first", begins(l, f, x.w));
     return x;
 }
 
-static Val *coordinate(Low *l, const Fibre *f, const Word *x)
+static Val *coordinate(Low *l, const Fibre *f, const WordBits *x)
 { return times(l, op(l, O_SUB, x->w, f->lo), num(l, SC_WORD)); }
 
 /* ---- entry by entry ---- */
 void words_loop(Low *l, const Nest *n, const Fibre *f)
 {
     Prog *p = l->p;
-    const Word x = each_word(l, f);
+    const WordBits x = each_word(l, f);
     Local *left = lower_mut(l, "bits", x.bits), *next = lower_mut(l, "p", x.first);
     Stmt *loop = lower_put(l, S_WHILE);
     Val *bits = val_local(p, left), *at = coordinate(l, f, &x);
@@ -72,13 +72,13 @@ typedef struct {
     const Nest *loop; /* null: there is none */
     int turn;
     Local *sum[2];
-} Sum;
+} WordSum;
 
 typedef struct {
     const Fibre *f;
-    Sum sum[SIDEBYSIDE];
+    WordSum sum[SIDEBYSIDE];
     int n, copies, lanes;
-} Sums;
+} WordSums;
 
 /* Reads of different coordinates are different nodes: what is computed once is known by its node. */
 static Expr *copy_of(Prog *p, const Expr *e)
@@ -90,17 +90,17 @@ static Expr *copy_of(Prog *p, const Expr *e)
     return x;
 }
 
-static void add_sum(Low *l, Sums *s, const Nest *n, const Nest *loop, int turn)
+static void add_sum(Low *l, WordSums *s, const Nest *n, const Nest *loop, int turn)
 {
     Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
     if (!rhs) return;
     if (s->n == SIDEBYSIDE)
         fail(l->p, SC_ENOTIMPL, -1, "a vec loop over words has at most %d sums: split it", SIDEBYSIDE);
     const Nest *own = nest_eval(l->p, n->eval.lhs, n->eval.reduce, copy_of(l->p, rhs));
-    s->sum[s->n++] = (Sum){.given = n, .eval = own, .loop = loop, .turn = turn};
+    s->sum[s->n++] = (WordSum){.given = n, .eval = own, .loop = loop, .turn = turn};
 }
 
-static void find_sums(Low *l, Sums *s, const Nest *n, const Nest *loop, int turn)
+static void find_sums(Low *l, WordSums *s, const Nest *n, const Nest *loop, int turn)
 {
     if (n->op == N_EVAL) add_sum(l, s, n, loop, turn);
     for (int k = 0; n->op == N_SEQ && k < n->n; k++) find_sums(l, s, n->kid[k], loop, turn);
@@ -109,9 +109,9 @@ static void find_sums(Low *l, Sums *s, const Nest *n, const Nest *loop, int turn
     for (int u = 0; u < turns; u++) find_sums(l, s, n->body, n, u);
 }
 
-typedef void Each(Low *, Sums *, Sum *);
+typedef void WordTurn(Low *, WordSums *, WordSum *);
 
-static void each(Low *l, Sums *s, Each *f)
+static void each(Low *l, WordSums *s, WordTurn *f)
 {
     for (int k = 0; k < s->n; k++) {
         const Env *save = lower_keep(l);
@@ -121,7 +121,7 @@ static void each(Low *l, Sums *s, Each *f)
     }
 }
 
-static void open(Low *l, Sums *s, Sum *x)
+static void start_sum(Low *l, WordSums *s, WordSum *x)
 {
     const Type type = {(uint8_t)l->p->type, (uint8_t)s->lanes};
     lower_hoist(l, x->eval->eval.rhs);
@@ -136,7 +136,7 @@ static bool is_zero_apart(const Expr *e, int var)
     return e->op == O_ACCESS && expr_vars(e) >> var & 1;
 }
 
-static void add(Low *l, Sums *s, Sum *x)
+static void add(Low *l, WordSums *s, WordSum *x)
 {
     Prog *p = l->p;
     const Assign *a = &x->eval->eval;
@@ -152,7 +152,7 @@ static void add(Low *l, Sums *s, Sum *x)
     lower_set(l, sum, op(l, a->reduce, old, v));
 }
 
-static void close(Low *l, Sums *s, Sum *x)
+static void finish_sum(Low *l, WordSums *s, WordSum *x)
 {
     const Assign *a = &x->eval->eval;
     Val *all = val_local(l->p, x->sum[0]);
@@ -161,7 +161,7 @@ static void close(Low *l, Sums *s, Sum *x)
 }
 
 /* The lanes from bit `off` of a word on. */
-static void add_piece(Low *l, Sums *s, const Word *x, int off)
+static void add_piece(Low *l, WordSums *s, const WordBits *x, int off)
 {
     Prog *p = l->p;
     const Env *save = lower_keep(l);
@@ -180,7 +180,7 @@ static void add_piece(Low *l, Sums *s, const Word *x, int off)
 }
 
 /* Many rows keep the processor from seeing that entries will be read. */
-static void fetch_ahead(Low *l, const Fibre *f, const Word *x)
+static void fetch_ahead(Low *l, const Fibre *f, const WordBits *x)
 {
     const int level = f->t->format.nlevel - 1;
     const char *name = sc_arena_printf(&l->p->arena, "%s_npos%d", f->t->name, level);
@@ -193,7 +193,7 @@ static void fetch_ahead(Low *l, const Fibre *f, const Word *x)
 void words_vec(Low *l, const Nest *n, const Fibre *f)
 {
     if (counting(l)) return;
-    Sums s = {.f = f, .lanes = l->p->vector_bytes / (int)sc_dtype_size(l->p->type)};
+    WordSums s = {.f = f, .lanes = l->p->vector_bytes / (int)sc_dtype_size(l->p->type)};
     const Vec save = l->e.vec;
     const int nmemo = l->nmemo;
     find_sums(l, &s, n->body, NULL, 0);
@@ -201,8 +201,8 @@ void words_vec(Low *l, const Nest *n, const Fibre *f)
     l->e.vec = (Vec){.on = true, .ix = n->ix, .fibre = f, .lanes = s.lanes, .entry = num(l, 0)};
     l->e.vec.several = n->body->op != N_EVAL;
     lower_note(l, n);
-    each(l, &s, open);
-    Word x = each_word(l, f);
+    each(l, &s, start_sum);
+    WordBits x = each_word(l, f);
     x.bits = lower_let(l, "word", x.bits);
     l->e.vec.at = lower_let(l, lower_index_name(l, n->ix), coordinate(l, f, &x));
     if (s.n > STREAMS) fetch_ahead(l, f, &x);
@@ -210,5 +210,5 @@ void words_vec(Low *l, const Nest *n, const Fibre *f)
     l->tail = x.outer;
     l->nmemo = nmemo;
     l->e.vec = save;
-    each(l, &s, close);
+    each(l, &s, finish_sum);
 }

@@ -157,14 +157,6 @@ static double in_step(const Cost *c, const Tensor *t, int level)
     return !sc_kind_of(s)->sliced ? 1 : shared ? all * shared / s->width : all;
 }
 
-/* Lanes of words, whether there are entries in them or not. */
-static double turns_words(Cost *c, const Spot *at, double extent)
-{
-    const double turns = ceil(extent / lanes(c));
-    c->time += at->trips * (turns * WORDS * c->m.entry + c->m.leave);
-    return turns;
-}
-
 /* Turns of a loop in one tensor. */
 static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
@@ -188,7 +180,10 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         c->time += at->trips * search_time(c, f);
         return share;
     }
-    if (over_words(n)) return turns_words(c, at, e);
+    if (over_words(n)) { /* all lanes, whether there are entries in them or not */
+        c->time += at->trips * (ceil(e / lanes(c)) * WORDS * c->m.entry + c->m.leave);
+        return ceil(e / lanes(c));
+    }
     const bool batch =
         at->nloop && at->loop[at->nloop - 1].batch; /* one loop over the entries of many rows */
     const bool vector =
