@@ -2,8 +2,10 @@
 
 import copy
 import io
+import math
 import pickle
 
+import native
 import pytest
 import torch
 
@@ -332,3 +334,63 @@ def test_layouts_in_the_same_order_of_graphs(format, other):
         a = scorch.sparse(factor * dense(), format=format)
         c, y = run(a, x)
         assert torch.equal(c.to_dense(), 2 * factor * dense()) and torch.equal(y, factor * dense() @ x)
+
+
+# ---- weights that are multiplied often ----
+WIDE = 64 in native.widths()
+
+
+def pruned(side: int, full: float, seed: int = 0) -> torch.Tensor:
+    """Small integers in so many of the places, so that sums are exact."""
+    g = torch.Generator().manual_seed(seed)
+    values = torch.randint(1, 4, (side, side), generator=g).float()
+    return values * (torch.rand(side, side, generator=g) < full)
+
+
+@pytest.mark.skipif(not WIDE, reason="words are taken by vectors of 64 bytes")
+@pytest.mark.parametrize(
+    ("full", "rows", "words"),
+    [
+        (0.5, 1, True),
+        (0.5, 4, True),
+        (0.5, 8, True),
+        (0.5, 32, False),
+        (0.3, 4, True),
+        (0.3, 1, False),
+        (0.1, 4, False),
+    ],
+)
+def test_full_weights_get_words_where_rows_are_few(full, rows, words):
+    d = pruned(512, full)
+    a = scorch.sparse(d, format="csr").optimize(calls=1_000_000)
+    x = torch.arange(rows * 512.0).reshape(rows, 512).remainder(5)
+    assert torch.equal(torch.nn.functional.linear(x, a), torch.nn.functional.linear(x, d))
+    assert ("bitmask" in a.memory()["derived"]) == words
+
+
+@pytest.mark.skipif(not WIDE, reason="words are taken by vectors of 64 bytes")
+def test_words_read_the_values_where_they_are():
+    d = pruned(512, 0.5)
+    a = scorch.sparse(d, format="csr").optimize(calls=1_000_000)
+    x = torch.arange(4 * 512.0).reshape(4, 512).remainder(5)
+    torch.nn.functional.linear(x, a)
+    words = 512 * 512 // 32 * 8 + 4
+    assert a.memory()["derived"]["bitmask"] == words  # no values and no permutation
+    a.values().numpy()[:] *= 2  # unseen by torch
+    assert torch.equal(torch.nn.functional.linear(x, a), torch.nn.functional.linear(x, 2 * d))
+    shared = torch.relu(-a)
+    assert torch.equal(torch.nn.functional.linear(x, shared), torch.zeros(4, 512))
+    keep = (d > 1).float()
+    a.values().copy_(scorch.sparse(d, format="csr").values() * keep[d != 0])
+    assert torch.equal(torch.nn.functional.linear(x, a), torch.nn.functional.linear(x, d * keep))
+
+
+@pytest.mark.parametrize("rows", (1, 3, 8, 11))
+@pytest.mark.parametrize("columns", (31, 64, 100))
+def test_lanes_without_an_entry_read_and_add_nothing(rows, columns):
+    d = pruned(128, 0.5)[:, :columns]
+    x = torch.arange(rows * columns * 1.0).reshape(rows, columns).remainder(5)
+    x[:, ::7] = math.inf
+    a, expected = scorch.sparse(d, format="bitmask"), scorch.sparse(d, format="csr")
+    for y, z in ((a, expected), (-a, -expected)):
+        assert torch.equal(torch.nn.functional.linear(x, y), torch.nn.functional.linear(x, z))
