@@ -264,11 +264,11 @@ static int check_slices(const sc_format *f, const char *text, int l, sc_err *e)
 static int check_words(const sc_format *f, const char *text, int l, sc_err *e)
 {
     const sc_levelspec *s = &f->level[l];
-    if (l + 1 == f->nlevel && s->part == SC_WHOLE) return SC_OK;
+    if (l && l + 1 == f->nlevel && s->part == SC_WHOLE) return SC_OK;
     return sc_error(
         e, SC_EVALUE,
-        "format \"%s\": expected bitmask(%d) as the last level, of a whole dimension; for example "
-        "dense(0), bitmask(1)",
+        "format \"%s\": expected bitmask(%d) as the last level, of a whole dimension and with a level "
+        "above; for example dense(0), bitmask(1)",
         text, s->dim);
 }
 

@@ -62,7 +62,13 @@ def _levels(r: random.Random, dims: Coordinate) -> str:
     found[0] = found[0].replace("singleton", "compressed")
     if len(found) > 1 and cut is None and r.random() < 0.15 and "compressed" not in found[-2] + found[-1]:
         found[-1] = f"diagonals({order[-1]}, {r.choice((1, 2, 4, 8, 16))})"
-    elif cut is None and dims[order[-1]] < 512 and r.random() < 0.15 and "nonunique" not in "".join(found):
+    elif (
+        cut is None
+        and len(order) > 1
+        and dims[order[-1]] < 512
+        and r.random() < 0.15
+        and "nonunique" not in "".join(found)
+    ):
         found[-1] = f"bitmask({order[-1]})"
     return ", ".join(found)
 

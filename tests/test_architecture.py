@@ -71,7 +71,7 @@ def test_every_folder_is_in_the_list():
 def test_files_that_call_one_another():
     """Only two recursions cross files: loops of a nest, and evaluation with its cases (tests/circles.py)."""
     found = circles.circles(circles.calls())
-    assert len(found) <= 2 and sum(map(len, found)) <= 9, found
+    assert len(found) <= 2 and sum(map(len, found)) <= 10, found
 
 
 def imports(body):

@@ -92,7 +92,7 @@ def test_bad_arrays_say_what_is_wrong(pos, crd, n, said):
     "bad",
     [
         "bitmask(0), dense(1)", "bitmask(0), compressed(1)", "dense(0), bitmask(1/2), dense(1%2)",
-        "dense(0), bitmask(1, 4)", "dense(0), bitmask(1, nonunique)", "bitmask(4)x", "dense(0), bitmask",
+        "dense(0), bitmask(1, 4)", "dense(0), bitmask(1, nonunique)", "bitmask(4)x", "bitmask(0)", "dense(0), bitmask",
     ],
 )  # fmt: skip
 def test_formats_that_there_are_not(bad):
@@ -183,13 +183,6 @@ def test_batches(format, index):
     for other in ("csf", "coo", "csr", "csc", "ell(33)", "dia(4)"):
         b = scorch.sparse(d, format=other)
         assert torch.equal(b.convert(format).to_dense(), d) and torch.equal(a.convert(other).to_dense(), d)
-
-
-def test_vectors():
-    v = dense(9, 70)[4]
-    a = scorch.sparse(v, format="bitmask(0)")
-    assert torch.equal(a.to_dense(), v) and torch.equal(a.convert("coo").convert("bitmask(0)").to_dense(), v)
-    assert torch.equal(again(a).to_dense(), v) and a.pos(0).numel() == 4 and a.crd(0).numel() == 3
 
 
 # ---- what tensors do ----
@@ -394,3 +387,11 @@ def test_lanes_without_an_entry_read_and_add_nothing(rows, columns):
     a, expected = scorch.sparse(d, format="bitmask"), scorch.sparse(d, format="csr")
     for y, z in ((a, expected), (-a, -expected)):
         assert torch.equal(torch.nn.functional.linear(x, y), torch.nn.functional.linear(x, z))
+
+
+def test_rows_are_vectors_of_coordinates():
+    d = pruned(9, 0.5)
+    a = scorch.sparse(d, format="bitmask")
+    assert a[3].format == "coo" and torch.equal(a[3].to_dense(), d[3])
+    with pytest.raises(ValueError, match="with a level above"):
+        scorch.sparse(d[3], format="bitmask(0)")

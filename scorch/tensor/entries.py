@@ -215,6 +215,8 @@ def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
         return "coo"
     kept = [spelled("dense", 1, k, 0, 0, 0) for k, old in enumerate(dims) if old is None]
     kept += [spelled(kind, 1, dims.index(d), 0, 0, 0) for kind, _, d, *_ in levels if d in dims]
+    if kept[0].startswith("bitmask"):  # nothing is left above
+        return "coo"
     if all(level.startswith("dense") for level in kept):
         return "coo" if n == 1 else "csr" if n == 2 else "csf"
     return layout(", ".join(kept), n).text
