@@ -92,7 +92,8 @@ def test_bad_arrays_say_what_is_wrong(pos, crd, n, said):
     "bad",
     [
         "bitmask(0), dense(1)", "bitmask(0), compressed(1)", "dense(0), bitmask(1/2), dense(1%2)",
-        "dense(0), bitmask(1, 4)", "dense(0), bitmask(1, nonunique)", "bitmask(4)x", "bitmask(0)", "dense(0), bitmask",
+        "dense(0), bitmask(1, 4)", "dense(0), bitmask(1, nonunique)", "bitmask(4)x", "bitmask(0)",
+        "dense(0), bitmask",
     ],
 )  # fmt: skip
 def test_formats_that_there_are_not(bad):
