@@ -136,6 +136,18 @@ MUTATIONS = {  # name: file, text, replacement
     "every diagonal has the first row": (
         "kernels/convert_slices.c", "2 * q + 1, bits);", "2 * q + 1, bits | 1);",
     ),
+    # ---- bit masks ----
+    "both halves of a word begin where it does": (
+        "compiler/lower/words.c", "off ? plus(l, x->first, before) : x->first;", "((void)before, x->first);",
+    ),
+    "absent lanes take part in a maximum": (
+        "compiler/lower/words.c", "if (a->reduce != O_ADD || !is_zero_apart(a->rhs, l->e.vec.ix.var))",
+        "if (!is_zero_apart(a->rhs, l->e.vec.ix.var) && a->reduce == O_ADD)",
+    ),
+    "words keep the sign of 32 bits": (
+        "compiler/lower/words.c", "op(l, O_AND, lower_load_index(l, f->crd, x.w), num(l, 0xffffffff))",
+        "lower_load_index(l, f->crd, x.w)",
+    ),
     # ---- assembling results ----
     "a fibre ends at its parent": (
         "compiler/lower/result.c", "val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end)", "parent, end)",

@@ -1,5 +1,15 @@
-# One sum has two vectors. A maximum takes what is stored alone.
+# One sum has two vectors. A maximum takes what is stored alone, though all of it is below zero.
 in A: f64 bitmask i64 (45, 37)
 in x: f64 dense (37)
 skip
-y[i] max= A[i,j] + x[j]
+y[i] max= A[i,j] * (x[j] - 100 * A[i,j])
+
+nest {
+  par i in A {
+    work c: reg f64 {
+      vec j in A { c max= A[i,j] * (x[j] - 100 * A[i,j]) }
+    } then {
+      y[i] = c
+    }
+  }
+}

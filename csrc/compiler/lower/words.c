@@ -2,7 +2,7 @@
  *
  * A loop takes the set bits of each word. A vector loop takes the coordinates of a word as they lie, a few at a time: the
  * entries that are there are spread to the lanes of their bits, other operands are read in these lanes alone. So nothing
- * is gathered, and lanes without an entry read nothing and add nothing. WordSums over several rows of another operand share
+ * is gathered, and lanes without an entry read nothing and add nothing. Sums over several rows of another operand share
  * what is read of the level: each has a vector of its own. */
 #include "private.h"
 
@@ -106,6 +106,9 @@ static void find_sums(Low *l, WordSums *s, const Nest *n, const Nest *loop, int 
     for (int k = 0; n->op == N_SEQ && k < n->n; k++) find_sums(l, s, n->kid[k], loop, turn);
     if (n->op != N_LOOP) return;
     const int64_t turns = lower_const_extent(l, &n->ix);
+    if (turns < 0)
+        fail(l->p, SC_EVALUE, -1,
+             "a loop inside of a vec loop is as long in all tiles: give its sums a slot each");
     for (int u = 0; u < turns; u++) find_sums(l, s, n->body, n, u);
 }
 
