@@ -1,5 +1,5 @@
 /* Computes
- *   y[i] max= A[i,j] * (x[j] - 100 * A[i,j])
+ *   y[i] max= 0 - A[i,j] * A[i,j] - x[j] * x[j]
  * with
  *   A: bitmask f64, indices i64
  *   x: dense f64
@@ -8,7 +8,7 @@
  *   par i in A {
  *     work c: reg f64 {
  *       vec j in A {
- *         c max= A[i,j] * (x[j] - 100 * A[i,j])
+ *         c max= 0 - A[i,j] * A[i,j] - x[j] * x[j]
  *       }
  *     } then {
  *       y[i] = c
@@ -117,7 +117,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         double c = -__builtin_inf();
         const sc_i64 words = (j_dim + 31) / 32;
         const sc_i64 lo = i * words;
-        /* vec j in A { c max= A[i,j] * (x[j] - 100 * A[i,j]) } */
+        /* vec j in A { c max= 0 - A[i,j] * A[i,j] - x[j] * x[j] } */
         f64x8 sum = sc_splat_f64x8(-__builtin_inf());
         f64x8 sum_1 = sc_splat_f64x8(-__builtin_inf());
         for (sc_i64 w = lo; w < lo + words; w++) {
@@ -127,28 +127,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 bits = word & 255;
             const f64x8 entry_1 = sc_spread_f64x8(&A_val[first], bits, 0.0);
             sum = sc_max_f64x8(sum, sc_select_f64x8(sc_bits_i64x8(bits),
-                                                    entry_1 * (sc_masked_f64x8(&x_val[j], bits) -
-                                                               sc_splat_f64x8(1e+02) * entry_1),
+                                                    (f64x8){0} - entry_1 * entry_1 -
+                                                    sc_masked_f64x8(&x_val[j], bits) *
+                                                    sc_masked_f64x8(&x_val[j], bits),
                                                     sc_splat_f64x8(-__builtin_inf())));
             const sc_i64 bits_1 = (word >> 8) & 255;
             const f64x8 entry_2 = sc_spread_f64x8(&A_val[first + sc_ones_i64(word & 255)], bits_1, 0.0);
             sum_1 = sc_max_f64x8(sum_1,
                                  sc_select_f64x8(sc_bits_i64x8(bits_1),
-                                                 entry_2 * (sc_masked_f64x8(&x_val[j + 8], bits_1) -
-                                                            sc_splat_f64x8(1e+02) * entry_2),
+                                                 (f64x8){0} - entry_2 * entry_2 -
+                                                 sc_masked_f64x8(&x_val[j + 8], bits_1) *
+                                                 sc_masked_f64x8(&x_val[j + 8], bits_1),
                                                  sc_splat_f64x8(-__builtin_inf())));
             const sc_i64 bits_2 = (word >> 16) & 255;
             const f64x8 entry_3 = sc_spread_f64x8(&A_val[first + sc_ones_i64(word & 65535)], bits_2, 0.0);
             sum = sc_max_f64x8(sum, sc_select_f64x8(sc_bits_i64x8(bits_2),
-                                                    entry_3 * (sc_masked_f64x8(&x_val[j + 16], bits_2) -
-                                                               sc_splat_f64x8(1e+02) * entry_3),
+                                                    (f64x8){0} - entry_3 * entry_3 -
+                                                    sc_masked_f64x8(&x_val[j + 16], bits_2) *
+                                                    sc_masked_f64x8(&x_val[j + 16], bits_2),
                                                     sc_splat_f64x8(-__builtin_inf())));
             const sc_i64 bits_3 = (word >> 24) & 255;
             const f64x8 entry_4 = sc_spread_f64x8(&A_val[first + sc_ones_i64(word & 16777215)], bits_3, 0.0);
             sum_1 = sc_max_f64x8(sum_1,
                                  sc_select_f64x8(sc_bits_i64x8(bits_3),
-                                                 entry_4 * (sc_masked_f64x8(&x_val[j + 24], bits_3) -
-                                                            sc_splat_f64x8(1e+02) * entry_4),
+                                                 (f64x8){0} - entry_4 * entry_4 -
+                                                 sc_masked_f64x8(&x_val[j + 24], bits_3) *
+                                                 sc_masked_f64x8(&x_val[j + 24], bits_3),
                                                  sc_splat_f64x8(-__builtin_inf())));
         }
         c = sc_max_f64(c, sc_hmax_f64x8(sc_max_f64x8(sum, sum_1)));

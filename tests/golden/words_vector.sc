@@ -2,12 +2,12 @@
 in A: f64 bitmask i64 (45, 37)
 in x: f64 dense (37)
 skip
-y[i] max= A[i,j] * (x[j] - 100 * A[i,j])
+y[i] max= 0 - A[i,j] * A[i,j] - x[j] * x[j]
 
 nest {
   par i in A {
     work c: reg f64 {
-      vec j in A { c max= A[i,j] * (x[j] - 100 * A[i,j]) }
+      vec j in A { c max= 0 - A[i,j] * A[i,j] - x[j] * x[j] }
     } then {
       y[i] = c
     }
