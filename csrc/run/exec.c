@@ -324,9 +324,9 @@ static void spread(const Run *r, const Val *v, Lanes *out)
     for (int k = 0; k < v->type.lanes; k++) {
         bool here = bits >> k & 1;
         if (floats(v->type))
-            out->f[k] = here ? fetch_float(t, p, at) : v->kid[2]->f;
+            out->f[k] = here ? fetch_float(t, p, at) : v->kid[2] ? v->kid[2]->f : 0;
         else
-            out->i[k] = here ? fetch_int(t, p, at) : v->kid[2]->i;
+            out->i[k] = here ? fetch_int(t, p, at) : v->kid[2] ? v->kid[2]->i : 0;
         at += here;
     }
 }
@@ -425,6 +425,7 @@ static void lanes(const Run *r, const Val *v, Lanes *out)
     case O_CONST: splat(r, v, true, out); break;
     case O_VAR: memcpy(out, &r->frame[v->local->slot], sizeof(Cell) * v->type.lanes); break;
     case O_LOAD: load(r, v, out); break;
+    case O_EXPAND:
     case O_SPREAD: spread(r, v, out); break;
     case O_MASKED: masked(r, v, out); break;
     case O_DOT: dot(r, v, out); break;

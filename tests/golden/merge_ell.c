@@ -109,13 +109,7 @@ SC_INLINE i32x16 sc_spread_i32x16(const int *p, sc_i64 bits, int fill)
 {
     i32x16 r = (i32x16){0} + fill;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
-        i32x16 all;
-        __asm__("vmovups %1, %0" : "=v"(all) : "m"(*(const i32x16u *)p));
-        __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "v"(all), "Yk"((unsigned short)bits));
-    } else {
-        __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
-    }
+    __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
 #else
     for (int k = 0; k < 16; k++)
         if (bits >> k & 1) r[k] = *p++;
@@ -126,13 +120,7 @@ SC_INLINE f32x16 sc_spread_f32x16(const float *p, sc_i64 bits, float fill)
 {
     f32x16 r = (f32x16){0} + fill;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
-        f32x16 all;
-        __asm__("vmovups %1, %0" : "=v"(all) : "m"(*(const f32x16u *)p));
-        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "v"(all), "Yk"((unsigned short)bits));
-    } else {
-        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
-    }
+    __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
 #else
     for (int k = 0; k < 16; k++)
         if (bits >> k & 1) r[k] = *p++;

@@ -41,23 +41,6 @@ SC_INLINE float sc_hadd_f32x16(f32x16 v)
     f32x4 v1 = v2 + (f32x4){v2[1], v2[2], v2[3], v2[0]};
     return v1[0];
 }
-SC_INLINE f32x16 sc_spread_f32x16(const float *p, sc_i64 bits, float fill)
-{
-    f32x16 r = (f32x16){0} + fill;
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
-        f32x16 all;
-        __asm__("vmovups %1, %0" : "=v"(all) : "m"(*(const f32x16u *)p));
-        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "v"(all), "Yk"((unsigned short)bits));
-    } else {
-        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
-    }
-#else
-    for (int k = 0; k < 16; k++)
-        if (bits >> k & 1) r[k] = *p++;
-#endif
-    return r;
-}
 SC_INLINE f32x16 sc_masked_f32x16(const float *p, sc_i64 bits)
 {
     f32x16 r = {0};
@@ -68,6 +51,22 @@ SC_INLINE f32x16 sc_masked_f32x16(const float *p, sc_i64 bits)
         r = *(const f32x16u *)p;
     else
         for (int k = 0; k < 16; k++) r[k] = bits >> k & 1 ? p[k] : 0;
+#endif
+    return r;
+}
+SC_INLINE f32x16 sc_expand_f32x16(const float *p, sc_i64 bits)
+{
+    f32x16 r = {0};
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
+        __asm__("vmovups %1, %0" : "=v"(r) : "m"(*(const f32x16u *)p));
+        __asm__("vexpandps %0, %0%{%1%}%{z%}" : "+v"(r) : "Yk"((unsigned short)bits));
+    } else {
+        __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+    }
+#else
+    for (int k = 0; k < 16; k++)
+        if (bits >> k & 1) r[k] = *p++;
 #endif
     return r;
 }
@@ -131,7 +130,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j = (w - lo) * 32;
             __builtin_prefetch(&A_val[sc_min_i64(first + 768, A_npos1 - 1)]);
             const sc_i64 bits = word & 65535;
-            const f32x16 entry_1 = sc_spread_f32x16(&A_val[first], bits, 0.0f);
+            const f32x16 entry_1 = sc_expand_f32x16(&A_val[first], bits);
             /* for b%8 unroll 8 */
             /* c[b%8] += A[i,j] * x[b,j] */
             sum = sum + entry_1 * sc_masked_f32x16(&x_val[j], bits);
@@ -143,7 +142,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sum_6 = sum_6 + entry_1 * sc_masked_f32x16(&x_val[x_at_4 + j], bits);
             sum_7 = sum_7 + entry_1 * sc_masked_f32x16(&x_val[x_at_5 + j], bits);
             const sc_i64 bits_1 = (word >> 16) & 65535;
-            const f32x16 entry_2 = sc_spread_f32x16(&A_val[first + sc_ones_i64(word & 65535)], bits_1, 0.0f);
+            const f32x16 entry_2 = sc_expand_f32x16(&A_val[first + sc_ones_i64(word & 65535)], bits_1);
             sum = sum + entry_2 * sc_masked_f32x16(&x_val[j + 16], bits_1);
             sum_1 = sum_1 + entry_2 * sc_masked_f32x16(&x_val[x_stride0 + j + 16], bits_1);
             sum_2 = sum_2 + entry_2 * sc_masked_f32x16(&x_val[x_at + j + 16], bits_1);
@@ -197,7 +196,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j = (w - lo_1) * 32;
             __builtin_prefetch(&A_val[sc_min_i64(first + 768, A_npos1 - 1)]);
             const sc_i64 bits = word & 65535;
-            const f32x16 entry_1 = sc_spread_f32x16(&A_val[first], bits, 0.0f);
+            const f32x16 entry_1 = sc_expand_f32x16(&A_val[first], bits);
             /* for b%8 unroll 8 */
             /* c[b%8] += A[i,j] * x[b,j] */
             sum_8 = sum_8 + entry_1 * sc_masked_f32x16(&x_val[x_at_6 + j], bits);
@@ -205,7 +204,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sum_12 = sum_12 + entry_1 * sc_masked_f32x16(&x_val[x_at_8 + j], bits);
             sum_14 = sum_14 + entry_1 * sc_masked_f32x16(&x_val[x_at_9 + j], bits);
             const sc_i64 bits_1 = (word >> 16) & 65535;
-            const f32x16 entry_2 = sc_spread_f32x16(&A_val[first + sc_ones_i64(word & 65535)], bits_1, 0.0f);
+            const f32x16 entry_2 = sc_expand_f32x16(&A_val[first + sc_ones_i64(word & 65535)], bits_1);
             sum_9 = sum_9 + entry_2 * sc_masked_f32x16(&x_val[x_at_6 + j + 16], bits_1);
             sum_11 = sum_11 + entry_2 * sc_masked_f32x16(&x_val[x_at_7 + j + 16], bits_1);
             sum_13 = sum_13 + entry_2 * sc_masked_f32x16(&x_val[x_at_8 + j + 16], bits_1);

@@ -59,23 +59,6 @@ SC_INLINE double sc_hmax_f64x8(f64x8 v)
     f64x2 v2 = sc_max_f64x2((f64x2){v4[0], v4[1]}, (f64x2){v4[2], v4[3]});
     return sc_max_f64(v2[0], v2[1]);
 }
-SC_INLINE f64x8 sc_spread_f64x8(const double *p, sc_i64 bits, double fill)
-{
-    f64x8 r = (f64x8){0} + fill;
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
-        f64x8 all;
-        __asm__("vmovupd %1, %0" : "=v"(all) : "m"(*(const f64x8u *)p));
-        __asm__("vexpandpd %1, %0%{%2%}" : "+v"(r) : "v"(all), "Yk"((unsigned short)bits));
-    } else {
-        __asm__("vexpandpd %1, %0%{%2%}" : "+v"(r) : "m"(*(const f64x8u *)p), "Yk"((unsigned short)bits));
-    }
-#else
-    for (int k = 0; k < 8; k++)
-        if (bits >> k & 1) r[k] = *p++;
-#endif
-    return r;
-}
 SC_INLINE f64x8 sc_masked_f64x8(const double *p, sc_i64 bits)
 {
     f64x8 r = {0};
@@ -86,6 +69,22 @@ SC_INLINE f64x8 sc_masked_f64x8(const double *p, sc_i64 bits)
         r = *(const f64x8u *)p;
     else
         for (int k = 0; k < 8; k++) r[k] = bits >> k & 1 ? p[k] : 0;
+#endif
+    return r;
+}
+SC_INLINE f64x8 sc_expand_f64x8(const double *p, sc_i64 bits)
+{
+    f64x8 r = {0};
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {
+        __asm__("vmovupd %1, %0" : "=v"(r) : "m"(*(const f64x8u *)p));
+        __asm__("vexpandpd %0, %0%{%1%}%{z%}" : "+v"(r) : "Yk"((unsigned short)bits));
+    } else {
+        __asm__("vexpandpd %1, %0%{%2%}" : "+v"(r) : "m"(*(const f64x8u *)p), "Yk"((unsigned short)bits));
+    }
+#else
+    for (int k = 0; k < 8; k++)
+        if (bits >> k & 1) r[k] = *p++;
 #endif
     return r;
 }
@@ -125,14 +124,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 word = A_crd1[w] & 4294967295;
             const sc_i64 j = (w - lo) * 32;
             const sc_i64 bits = word & 255;
-            const f64x8 entry_1 = sc_spread_f64x8(&A_val[first], bits, 0.0);
+            const f64x8 entry_1 = sc_expand_f64x8(&A_val[first], bits);
             sum = sc_max_f64x8(sum, sc_select_f64x8(sc_bits_i64x8(bits),
                                                     (f64x8){0} - entry_1 * entry_1 -
                                                     sc_masked_f64x8(&x_val[j], bits) *
                                                     sc_masked_f64x8(&x_val[j], bits),
                                                     sc_splat_f64x8(-__builtin_inf())));
             const sc_i64 bits_1 = (word >> 8) & 255;
-            const f64x8 entry_2 = sc_spread_f64x8(&A_val[first + sc_ones_i64(word & 255)], bits_1, 0.0);
+            const f64x8 entry_2 = sc_expand_f64x8(&A_val[first + sc_ones_i64(word & 255)], bits_1);
             sum_1 = sc_max_f64x8(sum_1,
                                  sc_select_f64x8(sc_bits_i64x8(bits_1),
                                                  (f64x8){0} - entry_2 * entry_2 -
@@ -140,14 +139,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                                                  sc_masked_f64x8(&x_val[j + 8], bits_1),
                                                  sc_splat_f64x8(-__builtin_inf())));
             const sc_i64 bits_2 = (word >> 16) & 255;
-            const f64x8 entry_3 = sc_spread_f64x8(&A_val[first + sc_ones_i64(word & 65535)], bits_2, 0.0);
+            const f64x8 entry_3 = sc_expand_f64x8(&A_val[first + sc_ones_i64(word & 65535)], bits_2);
             sum = sc_max_f64x8(sum, sc_select_f64x8(sc_bits_i64x8(bits_2),
                                                     (f64x8){0} - entry_3 * entry_3 -
                                                     sc_masked_f64x8(&x_val[j + 16], bits_2) *
                                                     sc_masked_f64x8(&x_val[j + 16], bits_2),
                                                     sc_splat_f64x8(-__builtin_inf())));
             const sc_i64 bits_3 = (word >> 24) & 255;
-            const f64x8 entry_4 = sc_spread_f64x8(&A_val[first + sc_ones_i64(word & 16777215)], bits_3, 0.0);
+            const f64x8 entry_4 = sc_expand_f64x8(&A_val[first + sc_ones_i64(word & 16777215)], bits_3);
             sum_1 = sc_max_f64x8(sum_1,
                                  sc_select_f64x8(sc_bits_i64x8(bits_3),
                                                  (f64x8){0} - entry_4 * entry_4 -

@@ -15,10 +15,11 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load",   "store",    "gather",    "scatter", "select",  "min",    "max",  "relu",  "abs",
-    "sqrt",  "shl",    "from_f16", "from_bf16", "to_f16",  "to_bf16", "wide",   "sort", "marks", "first",
-    "bits",  "hadd",   "hmax",     "hmin",      "even",    "odd",     "search", "pair", "pick",  "pick_far",
-    "meet",  "spread", "dot",      "masked",    "extract", "ones",    "exp",    "log",  "tanh",  "sigmoid"};
+    "splat", "load",  "store",    "gather",   "scatter",   "select", "min",     "max",    "relu",
+    "abs",   "sqrt",  "shl",      "from_f16", "from_bf16", "to_f16", "to_bf16", "wide",   "sort",
+    "marks", "first", "bits",     "hadd",     "hmax",      "hmin",   "even",    "odd",    "search",
+    "pair",  "pick",  "pick_far", "meet",     "spread",    "dot",    "masked",  "expand", "extract",
+    "ones",  "exp",   "log",      "tanh",     "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -54,7 +55,8 @@ void need_helper(Needs *n, Helper h, Type t)
     need_type(n, t);
     need_type(n, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
-    if (h == H_SPREAD || h == H_MASKED || (h == H_MARKS && t.lanes > 1)) n->loose[t.dtype] |= bit(t.lanes);
+    if (h == H_SPREAD || h == H_MASKED || h == H_EXPAND || (h == H_MARKS && t.lanes > 1))
+        n->loose[t.dtype] |= bit(t.lanes);
     if (h == H_WIDE) need_type(n, (Type){SC_BF16, (uint8_t)(2 * t.lanes)});
     if (h == H_DOT)
         need_type(n, (Type){SC_BF16, t.lanes}), need_helper(n, H_WIDE, t), need_helper(n, H_FROM_BF16, t);
@@ -474,6 +476,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_MEET:
     case H_SPREAD:
     case H_MASKED:
+    case H_EXPAND:
     case H_EXTRACT:
     case H_ONES: meet_emit(out, h, t); break;
     case H_EXP: maths_emit(out, O_EXP, t); break;

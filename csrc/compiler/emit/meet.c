@@ -157,16 +157,26 @@ static void meet(sc_text *out, Type t)
     sc_text_add(out, "#endif\n}\n");
 }
 
-/* Registers spread in half the time that memory takes. A whole vector is loaded where it stays in the page of the number
- * in front, which is there: what lies behind the entries is read, and dropped. */
 static const char spread[] =
     "SC_INLINE `V sc_spread_`V(const `C *p, sc_i64 bits, `C fill)\n{\n"
     "    `V r = (`V){0} + fill;\n"
     "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
+    "    __asm__(\"`X %1, %0%{%2%}\" : \"+v\"(r) : \"m\"(*(const `Vu *)p), \"Yk\"((unsigned short)bits));\n"
+    "#else\n"
+    "    for (int k = 0; k < `L; k++)\n"
+    "        if (bits >> k & 1) r[k] = *p++;\n"
+    "#endif\n"
+    "    return r;\n}\n";
+
+/* Registers spread in half the time that memory takes. A whole vector is loaded where it stays in the page of the number
+ * in front, which is there: what lies behind the entries is dropped. */
+static const char expansion[] =
+    "SC_INLINE `V sc_expand_`V(const `C *p, sc_i64 bits)\n{\n"
+    "    `V r = {0};\n"
+    "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
     "    if (((__UINTPTR_TYPE__)p & 4095) - 1 < 4096 - sizeof r) {\n"
-    "        `V all;\n"
-    "        __asm__(\"`Y %1, %0\" : \"=v\"(all) : \"m\"(*(const `Vu *)p));\n"
-    "        __asm__(\"`X %1, %0%{%2%}\" : \"+v\"(r) : \"v\"(all), \"Yk\"((unsigned short)bits));\n"
+    "        __asm__(\"`Y %1, %0\" : \"=v\"(r) : \"m\"(*(const `Vu *)p));\n"
+    "        __asm__(\"`X %0, %0%{%1%}%{z%}\" : \"+v\"(r) : \"Yk\"((unsigned short)bits));\n"
     "    } else {\n"
     "        __asm__(\"`X %1, %0%{%2%}\" : \"+v\"(r) : \"m\"(*(const `Vu *)p), \"Yk\"((unsigned "
     "short)bits));\n"
@@ -215,8 +225,13 @@ static const char ones[] =
 
 void meet_emit(sc_text *out, Helper h, Type t)
 {
+    static const char *const texts[] = {[H_SPREAD] = spread,
+                                        [H_EXPAND] = expansion,
+                                        [H_MASKED] = masked,
+                                        [H_EXTRACT] = extract,
+                                        [H_ONES] = ones};
     if (h == H_MEET)
         meet(out, t);
     else
-        expand(out, t, h == H_SPREAD ? spread : h == H_MASKED ? masked : h == H_ONES ? ones : extract);
+        expand(out, t, texts[h]);
 }

@@ -41,6 +41,7 @@ typedef enum {
     H_SPREAD,
     H_DOT, /* dot(sum, &pair of bf16, x, y) */
     H_MASKED,
+    H_EXPAND,
     H_EXTRACT,
     H_ONES,
     H_EXP,
@@ -57,7 +58,7 @@ typedef struct { /* what a text uses; bit n: with 2^n lanes */
 const char *helper_name(Helper); /* functions are called sc_<name>_<type> */
 void need_helper(Needs *, Helper, Type);
 void need_type(Needs *, Type);
-void meet_emit(sc_text *, Helper, Type); /* meet.c: H_MEET, H_SPREAD, H_MASKED, H_EXTRACT, H_ONES */
+void meet_emit(sc_text *, Helper, Type); /* meet.c: H_MEET, H_SPREAD, H_MASKED, H_EXPAND, H_EXTRACT, H_ONES */
 void sort_emit(sc_text *, Helper, Type); /* sort.c: H_SORT, H_MARKS */
 void needs_emit(Needs *, sc_text *);     /* typedefs and functions that were asked for, in a fixed order */
 Type type_mask(int bytes, int lanes);    /* integers as wide as what is compared */

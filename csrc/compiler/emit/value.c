@@ -439,8 +439,9 @@ void emit_value(Emit *e, const Val *v)
     case O_PICK: pick(e, v); break;
     case O_DOT: dot(e, val_const((Prog *)e->p, v->type, 0), v); break;
     case O_MASKED:
+    case O_EXPAND:
     case O_SPREAD:
-        emit_helper(e, v->op == O_MASKED ? H_MASKED : H_SPREAD, v->type);
+        emit_helper(e, v->op == O_MASKED ? H_MASKED : v->op == O_EXPAND ? H_EXPAND : H_SPREAD, v->type);
         emit_pointer(e, v->buf, v->kid[0]);
         for (int k = 1; k < op_info(v->op)->arity; k++) {
             emit_add(e, ", ");

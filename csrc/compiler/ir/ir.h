@@ -276,6 +276,7 @@ struct Nest {
  *             "search" "(" NAME "," from "," to "," val ")"   in an ascending part of an index array; cheap when near `from`
  *             "meet" "(" part "," part ")"                    part := NAME "[" from ":" to "]"
  *             "spread" "(" NAME "[" val ";" lanes "]" "," bits "," fill ")"
+ *             "expand" "(" NAME "[" val ";" lanes "]" "," bits ")"   the same, zero elsewhere
  *             "pick" "(" NAME "[" val ";" lanes [":" val] "]" "," NAME "[" val "]" ")"   NAME at val + c, or val + stride * c,
  *                                                    for as many coordinates c from that place of an index array on
  *             "pair" "(" NAME "," val ")"            two neighbours of an i32 index array, the second 32 bits up

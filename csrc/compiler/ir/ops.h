@@ -83,4 +83,6 @@ LEAF(
 LEAF(SPREAD, "spread", 3,
      NAN) /* S: lanes. Where kid[1] has a bit: the entries of buf from kid[0] on, in order; else
                                   kid[2] */
+LEAF(EXPAND, "expand", 2,
+     NAN) /* S: lanes. The same, else 0; what lies behind the entries may be loaded, and is not read */
 #endif

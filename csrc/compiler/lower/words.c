@@ -175,9 +175,8 @@ static void add_piece(Low *l, WordSums *s, const WordBits *x, int off)
                            num(l, (INT64_C(1) << s->lanes) - 1)));
     Val *before = op(l, O_COUNT, op(l, O_AND, x->bits, num(l, (INT64_C(1) << off) - 1)), NULL);
     Val *at = off ? plus(l, x->first, before) : x->first;
-    const Buf *values = lower_buf(l, B_VAL, s->f->t, 0);
-    Val *zero = val_const(p, (Type){(uint8_t)values->dtype, 1}, 0);
-    v->entry = lower_let(l, "entry", val_spread(p, (Buf *)values, s->lanes, at, v->bits, zero));
+    Buf *values = lower_buf(l, B_VAL, s->f->t, 0);
+    v->entry = lower_let(l, "entry", val_expand(p, values, s->lanes, at, v->bits));
     each(l, s, add);
     lower_back(l, save);
 }

@@ -318,6 +318,13 @@ Val *val_masked(Prog *p, Buf *buf, int lanes, Val *at, Val *bits)
     return v;
 }
 
+Val *val_expand(Prog *p, Buf *buf, int lanes, Val *at, Val *bits)
+{
+    Val *v = val_masked(p, buf, lanes, at, bits);
+    v->op = O_EXPAND;
+    return v;
+}
+
 Val *val_spread(Prog *p, Buf *buf, int lanes, Val *at, Val *bits, Val *fill)
 {
     Val *v = new_val(p, O_SPREAD, (Type){(uint8_t)buf->dtype, (uint8_t)lanes}, at, bits, fill);

@@ -213,7 +213,7 @@ static Val *read_spread(StmtReader *r, bool dot)
     return val_spread(r->p, b, lanes, at, kid[0], kid[1]);
 }
 
-static Val *read_masked(StmtReader *r)
+static Val *read_masked(StmtReader *r, bool apart)
 {
     int lanes;
     Buf *b = read_buffer(r);
@@ -221,8 +221,8 @@ static Val *read_masked(StmtReader *r)
     lex_expect(&r->lx, ",", "between arguments");
     Val *bits = read_val(r, 1);
     lex_expect(&r->lx, ")", "after arguments");
-    if (stride) wrong(r, "masked takes lanes side by side%s", "");
-    return val_masked(r->p, b, lanes, at, bits);
+    if (stride) wrong(r, "%s takes lanes side by side", apart ? "masked" : "expand");
+    return (apart ? val_masked : val_expand)(r->p, b, lanes, at, bits);
 }
 
 static Val *read_pick(StmtReader *r)
@@ -260,7 +260,8 @@ static Val *read_call(StmtReader *r, const char *name)
     if (!strcmp(name, "marks")) return read_marks(r);
     if (!strcmp(name, "first")) return read_first(r, val_first);
     if (!strcmp(name, "bits")) return read_first(r, val_bits);
-    if (!strcmp(name, "masked")) return read_masked(r);
+    if (!strcmp(name, "masked")) return read_masked(r, true);
+    if (!strcmp(name, "expand")) return read_masked(r, false);
     if (!strcmp(name, "pair")) return read_pair(r);
     if (!strcmp(name, "pick")) return read_pick(r);
     if (!strcmp(name, "lane")) return read_lane(r);

@@ -188,6 +188,7 @@ static void val_print(const Val *v, sc_text *out)
         return;
     case O_DOT:
     case O_MASKED:
+    case O_EXPAND:
     case O_SPREAD:
         sc_text_add(out, "%s(", op_info(v->op)->text);
         place_print(v->buf, v->kid[0], v->op == O_DOT ? 1 : v->type.lanes, NULL, out);

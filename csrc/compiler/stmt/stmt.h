@@ -48,6 +48,7 @@ Val *val_marks(Prog *, Buf *, Val *at);
 Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);
 Val *val_part(Prog *, Buf *, Val *from, Val *to);
 Val *val_meet(Prog *, Val *part, Val *other);
+Val *val_expand(Prog *, Buf *, int lanes, Val *at, Val *bits);
 Val *val_spread(Prog *, Buf *, int lanes, Val *at, Val *bits, Val *fill);
 Val *val_dot(Prog *, Buf *, Val *at, Val *x, Val *y);
 Val *val_local(Prog *, Local *);

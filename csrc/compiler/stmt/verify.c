@@ -226,6 +226,7 @@ static void check_value(StmtVerifier *v, const Val *x, int depth)
             WRONG(v, "bits of %d lanes: expected 2 to 16", x->type.lanes);
         return;
     case O_MASKED:
+    case O_EXPAND:
         check_place(v, x->buf, x->kid[0], NULL, 1, depth);
         check_value(v, x->kid[1], depth + 1);
         check_same(v, "the bits of masked lanes", I64, x->kid[1]->type);
