@@ -160,6 +160,18 @@ static void check_pick(StmtVerifier *v, const Val *x, int depth)
     check_same(v, "what picks", (Type){(uint8_t)crd->buf->dtype, x->type.lanes}, crd->type);
 }
 
+/* Entries of an array in the lanes that have a bit. */
+static void check_lanes(StmtVerifier *v, const Val *x, int depth)
+{
+    const char *what = op_info(x->op)->text;
+    check_place(v, x->buf, x->kid[0], NULL, 1, depth);
+    check_value(v, x->kid[1], depth + 1);
+    check_same(v, "the bits of lanes", I64, x->kid[1]->type);
+    check_same(v, what, (Type){(uint8_t)x->buf->dtype, x->type.lanes}, x->type);
+    if (x->type.lanes == 1 || sc_dtype_size(x->buf->dtype) < 4)
+        WRONG(v, "%s of %s: expected lanes of 32 or 64 bits", what, text(v, x->type));
+}
+
 static void check_dot(StmtVerifier *v, const Val *x, int depth)
 {
     check_place(v, x->buf, x->kid[0], NULL, 1, depth);
@@ -226,26 +238,14 @@ static void check_value(StmtVerifier *v, const Val *x, int depth)
             WRONG(v, "bits of %d lanes: expected 2 to 16", x->type.lanes);
         return;
     case O_MASKED:
-    case O_EXPAND:
-        check_place(v, x->buf, x->kid[0], NULL, 1, depth);
-        check_value(v, x->kid[1], depth + 1);
-        check_same(v, "the bits of masked lanes", I64, x->kid[1]->type);
-        check_same(v, "masked lanes", (Type){(uint8_t)x->buf->dtype, x->type.lanes}, x->type);
-        if (x->type.lanes == 1 || sc_dtype_size(x->buf->dtype) < 4)
-            WRONG(v, "masked %s: expected lanes of 32 or 64 bits", text(v, x->type));
-        return;
+    case O_EXPAND: check_lanes(v, x, depth); return;
     case O_MEET: check_meet(v, x, depth); return;
     case O_DOT: check_dot(v, x, depth); return;
     case O_SPREAD:
-        check_place(v, x->buf, x->kid[0], NULL, 1, depth);
-        check_value(v, x->kid[1], depth + 1);
+        check_lanes(v, x, depth);
         check_value(v, x->kid[2], depth + 1);
-        check_same(v, "the bits of a spread", I64, x->kid[1]->type);
         check_same(v, "the rest of a spread", (Type){(uint8_t)x->buf->dtype, 1}, x->kid[2]->type);
         if (x->kid[2]->op != O_CONST) WRONG(v, "the rest of a spread is a constant");
-        check_same(v, "a spread", (Type){(uint8_t)x->buf->dtype, x->type.lanes}, x->type);
-        if (x->type.lanes == 1 || sc_dtype_size(x->buf->dtype) < 4)
-            WRONG(v, "a spread of %s: expected lanes of 32 or 64 bits", text(v, x->type));
         return;
     case O_HRED:
         check_kids(v, x, 1, depth);
