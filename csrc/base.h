@@ -97,7 +97,9 @@ typedef struct {
 extern const sc_kind sc_kinds[SC_NKIND];
 bool sc_slices_fit(const sc_levelspec *); /* so many rows can be a slice */
 static inline const sc_kind *sc_kind_of(const sc_levelspec *s) { return &sc_kinds[s->kind]; }
-static inline bool sc_kind_has_pos(const sc_kind *is) { return is->pos || is->sliced || is->words; }
+/* Entries are found by walking over all of a position: nothing is looked up, cut or merged. */
+static inline bool sc_kind_walked(const sc_kind *is) { return is->sliced || is->words; }
+static inline bool sc_kind_has_pos(const sc_kind *is) { return is->pos || sc_kind_walked(is); }
 /* Elements of the arrays of a level, for so many positions above it and of its own. */
 static inline int64_t sc_slices(const sc_levelspec *s, int64_t above)
 { return above / s->width + (above % s->width != 0); }

@@ -127,7 +127,7 @@ int sc_bind_layout(sc_tensor *, const int64_t *length, int n, sc_err *);
 /* Asks for the results of p as they are, before operands are converted. */
 void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
- * `val`, room for its values. No perm: the entries lie where they do in *given, and so the values of *t stay. */
+ * `val`, room for its values. No perm: the entries lie where they do in *given, and `val` is where its values are. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
 /* ---- call.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
 extern PyMethodDef sc_call_methods[], sc_gradient_methods[], sc_conv_map_methods[], sc_select_methods[],

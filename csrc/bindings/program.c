@@ -85,13 +85,11 @@ void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_
 {
     sc_tensor whole = *given;
     whole.dtype = t->dtype;
-    whole.view.val = perm ? val : t->view.val;
-    if (!perm) {
-        *t = whole;
-        return;
+    whole.view.val = val;
+    if (perm) {
+        memset(val, 0, (size_t)given->view.nval * sc_dtype_size(t->dtype));
+        sc_scatter_values(val, t->view.val, perm, itype, t->view.nval, t->dtype);
     }
-    memset(val, 0, (size_t)given->view.nval * sc_dtype_size(t->dtype));
-    sc_scatter_values(val, t->view.val, perm, itype, t->view.nval, t->dtype);
     *t = whole;
 }
 

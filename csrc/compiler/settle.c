@@ -246,8 +246,7 @@ static bool make_plain(Prog *p)
         bool odd = source_may_repeat(t);
         if (!source_is_sparse(t)) continue;
         for (int l = 0; l < t->format.nlevel; l++)
-            odd |= t->format.level[l].part != SC_WHOLE || sc_kind_of(&t->format.level[l])->sliced ||
-                   sc_kind_of(&t->format.level[l])->words;
+            odd |= t->format.level[l].part != SC_WHOLE || sc_kind_walked(sc_kind_of(&t->format.level[l]));
         if (!odd) continue;
         sc_format f = {.ndim = t->ndim};
         for (int l = 0; l < t->format.nlevel; l++)

@@ -104,7 +104,7 @@ int64_t sc_units_child(const sc_units *u, int64_t unit)
     if (!u->t || u->snap || l >= u->t->format.nlevel) return -1;
     const sc_level *v = &u->t->view.level[l];
     const sc_kind *is = sc_kind_of(&u->t->format.level[l]);
-    if (is->one || is->sliced || is->words) return -1; /* positions that are not cut anywhere */
+    if (is->one || sc_kind_walked(is)) return -1; /* positions that are not cut anywhere */
     return is->pos ? sc_index(v->pos, u->t->itype, unit) : unit * v->size;
 }
 

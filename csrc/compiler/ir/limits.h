@@ -55,6 +55,7 @@
 #define MAXLOCAL 2048 /* locals of a kernel, which take long to compile: refused */
 #define MAXREG 512    /* vectors kept in registers: refused */
 #define MAXMEMO 64    /* values computed once in front of a vector loop: others are computed inside */
+#define MAXBESIDE 8   /* sums of a vector loop over words: more are refused, and none are scheduled */
 #define MAXTERM 8     /* terms of a batch computed side by side: the loop takes so many at a time */
 #define MAXCASE 24    /* bodies of a merge: with more, one loop runs to the end of all */
 #define MAXBOUNDING 6 /* operands that bound the entries of a result: others do not */

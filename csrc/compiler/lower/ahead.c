@@ -81,14 +81,19 @@ static void look(const Nest *n, void *ctx)
     nest_walk(n->body, read_along, a);
 }
 
+Val *ahead_last(Low *l, const Tensor *t, int level)
+{
+    const char *name = sc_arena_printf(&l->p->arena, "%s_npos%d", t->name, level);
+    return val_op(l->p, O_SUB, val_param(l->p, module_param(l->p, P_NPOS, t->arg, level, name)), num(l, 1));
+}
+
 void ahead_fetch(Low *l, const Nest *n, Val *pos)
 {
     if (n->ix.part != SC_WHOLE) return;
     Prog *p = l->p;
     const int turns = n->by ? n->by : 1;
     const int level = nest_loop_level(n); /* the loop may be inside of one over a level below */
-    const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
-    Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
+    Val *last = ahead_last(l, n->in, level);
     for (int u = 0; u < turns; u++) {
         Ahead a = {.l = l, .loop = n, .level = level, .binds = nest_binds(n)};
         a.pos = val_op(p, O_MIN, plus(l, pos, num(l, n->ahead + u)), last);

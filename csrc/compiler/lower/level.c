@@ -76,7 +76,7 @@ Fibre level_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
     const sc_kind *is = sc_kind_of(&t->format.level[lower_level(l, t)]);
-    if (is->sliced || is->words)
+    if (sc_kind_walked(is))
         fail(l->p, SC_EVALUE, -1,
              "the %s of %s are walked by a loop 'in' it alone, nothing is looked up there",
              is->words ? "bit masks" : "diagonals", t->name);
@@ -436,10 +436,9 @@ static Val *entries(Low *l, const Nest *n, const Fibre *f)
 {
     const sc_kind *is = sc_kind_of(&f->t->format.level[lower_level(l, f->t)]);
     if (n->kind == L_VEC || is->words) {
-        const Env *save = lower_keep(l);
+        Val *all = length(l, f);
         (!is->words ? lower_vec : n->kind == L_VEC ? words_vec : words_loop)(l, n, f);
-        lower_back(l, save);
-        return length(l, f);
+        return all;
     }
     if (is->sliced) return slices_loop(l, n, f);
     if (is->padded) return ell_loop(l, n, f);

@@ -374,6 +374,7 @@ void weigh_step(Low *, sc_step *, const Tensor *units);
 
 /* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
 void ahead_fetch(Low *, const Nest *n, Val *pos);
+Val *ahead_last(Low *, const Tensor *, int level); /* the last position of a level */
 
 /* eval.c */
 typedef struct {

@@ -17,7 +17,7 @@ static Val *op(Low *l, Op o, Val *a, Val *b) { return val_op(l->p, o, a, b); }
 void slices_refuse_tiles(Low *l, const Tensor *t)
 {
     const sc_kind *is = sc_kind_of(level_of(l, t));
-    if (is->sliced || is->words)
+    if (sc_kind_walked(is))
         fail(l->p, SC_EVALUE, -1, "the %s of %s are not cut into tiles or blocks",
              is->words ? "bit masks" : "diagonals", t->name);
 }

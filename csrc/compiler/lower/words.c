@@ -6,9 +6,8 @@
  * what is read of the level: each has a vector of its own. */
 #include "private.h"
 
-#define SIDEBYSIDE 8 /* sums of one vector each */
-#define STREAMS 2    /* rows that processors follow by themselves, beside the entries */
-#define AHEAD 768    /* entries */
+#define STREAMS 2 /* rows that processors follow by themselves, beside the entries */
+#define AHEAD 768 /* entries */
 
 static Val *op(Low *l, Op o, Val *a, Val *b) { return val_op(l->p, o, a, b); }
 
@@ -76,7 +75,7 @@ typedef struct {
 
 typedef struct {
     const Fibre *f;
-    WordSum sum[SIDEBYSIDE];
+    WordSum sum[MAXBESIDE];
     int n, copies, lanes;
 } WordSums;
 
@@ -94,8 +93,8 @@ static void add_sum(Low *l, WordSums *s, const Nest *n, const Nest *loop, int tu
 {
     Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
     if (!rhs) return;
-    if (s->n == SIDEBYSIDE)
-        fail(l->p, SC_ENOTIMPL, -1, "a vec loop over words has at most %d sums: split it", SIDEBYSIDE);
+    if (s->n == MAXBESIDE)
+        fail(l->p, SC_ENOTIMPL, -1, "a vec loop over words has at most %d sums: split it", MAXBESIDE);
     const Nest *own = nest_eval(l->p, n->eval.lhs, n->eval.reduce, copy_of(l->p, rhs));
     s->sum[s->n++] = (WordSum){.given = n, .eval = own, .loop = loop, .turn = turn};
 }
@@ -184,9 +183,7 @@ static void add_piece(Low *l, WordSums *s, const WordBits *x, int off)
 /* Many rows keep the processor from seeing that entries will be read. */
 static void fetch_ahead(Low *l, const Fibre *f, const WordBits *x)
 {
-    const int level = f->t->format.nlevel - 1;
-    const char *name = sc_arena_printf(&l->p->arena, "%s_npos%d", f->t->name, level);
-    Val *last = op(l, O_SUB, val_param(l->p, module_param(l->p, P_NPOS, f->t->arg, level, name)), num(l, 1));
+    Val *last = ahead_last(l, f->t, f->t->format.nlevel - 1);
     Stmt *s = lower_put(l, S_FETCH);
     s->buf = lower_buf(l, B_VAL, f->t, 0);
     s->a = op(l, O_MIN, plus(l, x->first, num(l, AHEAD)), last);
@@ -199,7 +196,7 @@ void words_vec(Low *l, const Nest *n, const Fibre *f)
     const Vec save = l->e.vec;
     const int nmemo = l->nmemo;
     find_sums(l, &s, n->body, NULL, 0);
-    s.copies = 2 * s.n <= SIDEBYSIDE ? 2 : 1;
+    s.copies = 2 * s.n <= MAXBESIDE ? 2 : 1;
     l->e.vec = (Vec){.on = true, .ix = n->ix, .fibre = f, .lanes = s.lanes, .entry = num(l, 0)};
     l->e.vec.several = n->body->op != N_EVAL;
     lower_note(l, n);

@@ -216,8 +216,6 @@ Nest *product_sum(Sched *s, int first, Op store)
 }
 
 /* ---- bit masks ---- */
-enum { SUMS = 8 }; /* that share what is read of the words, a vector each */
-
 bool product_over_words(const Sched *s)
 {
     const Tensor *a = s->a;
@@ -241,7 +239,7 @@ Nest *product_words(Sched *s)
     Prog *p = s->p;
     ProductStep step[MAXPRODUCTSTEP];
     const int last = s->a->format.nlevel - 1, v = s->vec = shared_by(s);
-    const Index tiles = {.var = (uint8_t)v, .part = SC_DIV, .block = SUMS};
+    const Index tiles = {.var = (uint8_t)v, .part = SC_DIV, .block = MAXBESIDE};
     Index one = tiles;
     one.part = SC_MOD;
     Tensor *c = work_new(p, "c", W_REG);
@@ -250,8 +248,8 @@ Nest *product_words(Sched *s)
     if (by) sum = expr_new(p, O_MUL, by, sum);
     Nest *term = nest_eval(p, work_access(p, c), s->sum->reduce, s->product),
          *out = product_write(s, sum, O_CONST);
-    if (v >= 0) term = nest_loop(p, L_FOR, one, NULL, term), term->unroll = SUMS;
-    if (v >= 0) out = nest_loop(p, L_FOR, one, NULL, out), out->unroll = SUMS;
+    if (v >= 0) term = nest_loop(p, L_FOR, one, NULL, term), term->unroll = MAXBESIDE;
+    if (v >= 0) out = nest_loop(p, L_FOR, one, NULL, out), out->unroll = MAXBESIDE;
     int n = product_dense_loops(s, false, step, 0);
     term = nest_loop(p, L_VEC, tensor_level_index(s->a, last), s->a, term);
     out = nest_work(p, c, product_wrap(s, step, n, term), out);

@@ -23,8 +23,7 @@
 #define CALLS 16        /* calls that share the time of a conversion */
 #define SLICE 16        /* rows of a slice of diagonals */
 #define COMPARE .1      /* nanoseconds that it takes to see that a value is what it was */
-#define MOSTSUMS 8      /* of a row of bits, two of five places of which have entries at least .. */
-#define FEWSUMS 4       /* .. or a quarter */
+#define FEWSUMS 4       /* of a row of bits, where a quarter of all places have entries */
 #define OFTEN 256       /* calls that share that of an operand known to be multiplied often */
 #define OFTEN_TIE 1.05  /* what converting such an operand must gain */
 #define SMALLCUT 64     /* coordinates in a cut: from this size .. */
@@ -370,7 +369,7 @@ static bool suits_words(const Search *s, const Tensor *t)
     const int full = t->often / SC_FULL;
     return sc_kind_of(last)->pos && last->unique && last->part == SC_WHOLE && p->vector_bytes == 64 &&
            !t->perm && sc_dtype_size(t->dtype) >= 4 &&
-           (full > 1 ? sums <= MOSTSUMS : full && sums > 1 && sums <= FEWSUMS);
+           (full > 1 ? sums <= MAXBESIDE : full && sums > 1 && sums <= FEWSUMS);
 }
 
 /* The nest of a candidate on words of bits, which leave the values where they are. */
