@@ -171,13 +171,16 @@ static void lower_gathered(Low *l, const Nest *n)
 }
 
 /* ---- sums that go on ---- */
-/* The evaluation of work c { c += .. } then { C += c }, C in memory and of one type with c; else null. */
+/* The evaluation of work c { c += .. } then { C += c }, C in memory, of one type with c and an element for each of c;
+ * else null. */
 static const Assign *goes_on(const Nest *n)
 {
     const Nest *e = n->then;
-    while (e->op == N_LOOP && !e->in && !e->nmerge) e = e->body;
+    uint32_t loops = 0;
+    for (; e->op == N_LOOP && !e->in && !e->nmerge; e = e->body) loops |= 1u << e->ix.var;
     if (e->op != N_EVAL || n->work->place != W_REG) return NULL;
     const Assign *a = &e->eval;
+    if (loops & ~expr_vars(a->rhs)) return NULL;
     const Tensor *t = a->lhs->tensor;
     const bool memory = t->role == T_OUT ? sc_format_is_dense(&t->format) && !t->like
                                          : t->place == W_SHARED && !tensor_gathers(t);
