@@ -21,6 +21,7 @@ from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
+from torch.nn.modules.module import _has_any_global_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import _C
@@ -30,6 +31,16 @@ __all__ = ["DisableTorchFunctionSubclass", "is_legacy_batchedtensor", "outside_g
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
 _STAGES = ("index", "path", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")
+HOOKS = (  # where a module keeps those of its calls
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_is_full_backward_hook",
+)
 _VALIDATE = "validate"  # no stage: structures are looked through before every use
 
 
@@ -426,6 +437,12 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     if any(n != m and 1 not in (n, m) for n, m in pairs):
         raise ValueError(f"expected shapes that broadcast, got {tuple(a)} and {tuple(b)}")
     return tuple(m if n == 1 else n for n, m in pairs)
+
+
+# ---- modules ----
+def is_plain(module: torch.nn.Module, kind: type) -> bool:
+    """Whether a call of the module is that of its class and nothing is told of it."""
+    return type(module) is kind and not (_has_any_global_hook() or any(getattr(module, h) for h in HOOKS))
 
 
 # ---- single-level Functions ----

@@ -17,8 +17,9 @@ def graph(loops: bool = False) -> torch.Tensor:
     return index if loops else index[:, index[0] != index[1]]
 
 
-def mlp() -> torch.nn.Module:
-    return torch.nn.Sequential(torch.nn.Linear(BEFORE, 12), torch.nn.ReLU(), torch.nn.Linear(12, 5))
+def mlp(between: int = 12, bias: bool = True) -> torch.nn.Module:
+    first = torch.nn.Linear(BEFORE, between, bias=bias)
+    return torch.nn.Sequential(first, torch.nn.ReLU(), torch.nn.Linear(between, 5))
 
 
 def close(a: torch.Tensor, b: torch.Tensor) -> None:
@@ -28,6 +29,11 @@ def close(a: torch.Tensor, b: torch.Tensor) -> None:
 LAYERS = {
     "GINConv": lambda nn: nn.GINConv(mlp(), eps=0.3),
     "GINConv, eps trained": lambda nn: nn.GINConv(mlp(), eps=0.3, train_eps=True),
+    "GINConv, narrower": lambda nn: nn.GINConv(mlp(6), eps=0.3, train_eps=True),
+    "GINConv, no bias": lambda nn: nn.GINConv(mlp(6, bias=False), eps=0.3),
+    "GINConv, linear": lambda nn: nn.GINConv(torch.nn.Linear(BEFORE, 5)),
+    "GINConv, another first": lambda nn: nn.GINConv(torch.nn.Sequential(torch.nn.Tanh(), mlp())),
+    "GINConv, nothing": lambda nn: nn.GINConv(torch.nn.Sequential()),
     "SGConv, narrower": lambda nn: nn.SGConv(BEFORE, 5, K=2),
     "SGConv, wider": lambda nn: nn.SGConv(BEFORE, 12, K=3, bias=False),
     "SGConv, cached": lambda nn: nn.SGConv(BEFORE, 5, K=2, cached=True),
@@ -81,7 +87,9 @@ def test_loops_that_are_there(name):
     close(ours(x, edges), wanted(x, edges))
 
 
-@pytest.mark.parametrize("name", ("GINConv", "SGConv, narrower", "SGConv, wider", "APPNP"))
+@pytest.mark.parametrize(
+    "name", ("GINConv", "GINConv, narrower", "SGConv, narrower", "SGConv, wider", "APPNP")
+)
 def test_sparse_features_and_other_types(name):
     ours, _ = pair(name)
     edges, x = graph(), torch.rand(NODES, BEFORE) * (torch.rand(NODES, BEFORE) < 0.3)
@@ -92,12 +100,33 @@ def test_sparse_features_and_other_types(name):
     close(y.float(), ours(x, edges))
 
 
-@pytest.mark.parametrize("name", ("GINConv, eps trained", "SGConv, narrower", "APPNP"))
+@pytest.mark.parametrize("name", ("GINConv, eps trained", "GINConv, narrower", "SGConv, narrower", "APPNP"))
 def test_compiled(name):
     ours, _ = pair(name)
     edges, x = graph(), torch.randn(NODES, BEFORE)
     for given in (edges, scorch.from_edge_index(edges, num_nodes=NODES)):
         close(torch.compile(ours, backend="aot_eager", fullgraph=True)(x, given), ours(x, given))
+
+
+def test_who_watches_a_linear_layer_sees_it_called_with_sums():
+    layer, edges, x, seen = scorch.nn.GINConv(mlp(6)), graph(), torch.randn(NODES, BEFORE), []
+    y, sums = layer(x, edges), scorch.nn.GINConv(torch.nn.Identity())(x, edges)
+    watch = lambda module, given, y: seen.append(given[0])  # noqa: E731
+    for watched in (layer.nn, layer.nn[0]):
+        with watched.register_forward_hook(watch):
+            close(layer(x, edges), y)
+    with torch.nn.modules.module.register_module_forward_hook(watch):
+        close(layer(x, edges), y)
+    assert sum(given.shape == sums.shape and torch.allclose(given, sums) for given in seen) == 4
+    assert len(seen) == 2 + 5  # all modules, in the last call
+
+
+def test_types_under_autocast():
+    layer, edges, x = scorch.nn.GINConv(mlp(6)), graph(), torch.randn(NODES, BEFORE)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = layer(x, edges)
+    assert y.dtype is torch.bfloat16
+    torch.testing.assert_close(y.float(), layer(x, edges), rtol=0.05, atol=0.05)
 
 
 def test_dropped_weights_of_edges():

@@ -8,8 +8,37 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from .._torch import is_plain
 from ..functions.expressions import evaluate
+from ..tensor.sparsetensor import SparseTensor
 from ._graph import Normalizing, _Derived, adjacency, nodes_of
+
+
+def mapped_sums(module: nn.Module, matrix: SparseTensor, x: torch.Tensor, eps: torch.Tensor) -> torch.Tensor:
+    """``module((A + (1 + eps) I) X)``, eps of one element.
+
+    Sums are linear: a layer that the module begins with and that does not widen comes before them, and its
+    bias and a ReLU behind it are part of their kernel.
+    """
+    rest = list(module) if is_plain(module, nn.Sequential) else [module]
+    given, sums = {"A": matrix, "X": x, "e": eps.squeeze()}, "A[i,j] * X[j,k] + (1 + e) * X[i,k]"
+    if rest and _comes_first(rest[0]):
+        linear = rest.pop(0)
+        given["X"] = nn.functional.linear(x, linear.weight)
+        if linear.bias is not None:
+            given["b"], sums = linear.bias, f"{sums} + b[k]"
+        if rest and is_plain(rest[0], nn.ReLU):
+            sums = f"relu({sums})"
+            del rest[0]
+    y = evaluate(f"Y[i,k] = {sums}", format="dense", **given)
+    for step in rest:
+        y = step(y)
+    return y
+
+
+def _comes_first(layer: nn.Module) -> bool:
+    narrows = is_plain(layer, nn.Linear) and layer.out_features <= layer.in_features
+    return narrows and not torch.is_autocast_enabled("cpu")
 
 
 class GINConv(nn.Module):
@@ -49,8 +78,7 @@ class GINConv(nn.Module):
         of [N, in]"""
         nodes, graph = nodes_of(x, edge_index)
         matrix = self._matrix(graph, None, x.dtype, lambda: adjacency(graph, None, nodes, x.dtype))
-        own, text = self.eps.to(x.dtype).squeeze(), "Y[i,k] = A[i,j] * X[j,k] + (1 + e) * X[i,k]"
-        return self.nn(evaluate(text, A=matrix, X=x, e=own, format="dense"))
+        return mapped_sums(self.nn, matrix, x, self.eps.to(x.dtype))
 
 
 class SGConv(Normalizing):

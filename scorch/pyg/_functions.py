@@ -13,10 +13,10 @@ import torch
 from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
 from torch_geometric.utils import loop
 
-from ..functions.expressions import evaluate
 from ..functions.products import sparse_mm
 from ..nn._gat import Edges, attend, edges_in_graph, edges_of_graph
 from ..nn._graph import edges_and_weights, normalized_of
+from ..nn._propagate import mapped_sums
 from ..tensor.coordinates import coo, from_edge_index
 from ..tensor.entries import unpadded
 from ..tensor.format import layout
@@ -206,11 +206,10 @@ def gin(
     edge_index: SparseTensor,
     size: tuple[int, int] | None = None,
 ) -> torch.Tensor:
-    """The sum over neighbours and the node itself in one kernel."""
+    """The sum over neighbours and the node itself in one kernel, with what can join it."""
     if not isinstance(x, torch.Tensor) or x.dim() != 2 or not _is_plain(layer, GINConv):
         return NotImplemented
-    own, text = layer.eps.squeeze(), "Y[i,k] = A[i,j] * X[j,k] + (1 + e) * X[i,k]"
-    return layer.nn(evaluate(text, A=edge_index, X=x, e=own, format="dense"))
+    return mapped_sums(layer.nn, edge_index, x, layer.eps)
 
 
 def directed(layer: DirGNNConv, x: torch.Tensor, edge_index: SparseTensor) -> torch.Tensor:

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
+from .._torch import HOOKS
 from ..tensor.format import Layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
@@ -23,16 +24,6 @@ _TURNS, _MOST, _SECONDS = 11, 101, 0.05  # of a measurement: at least, at most, 
 _BATCH = 1e-3  # seconds that a call is repeated for in a turn
 _NOISY = 2.0  # how far apart the quartiles of the ratios may be
 _MORE = 1.03  # what a format must gain over those in front of it
-_HOOKS = (
-    "_forward_hooks",
-    "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-    "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-    "_is_full_backward_hook",
-)
 
 
 # ---- what was found ----
@@ -313,7 +304,7 @@ def _move_hooks(old: nn.Module, new: nn.Module) -> None:
     """The hooks of a layer, but for those of torch's pruning, which are done."""
     from torch.nn.utils.prune import BasePruningMethod
 
-    for name in _HOOKS:
+    for name in HOOKS:
         hooks = getattr(old, name)
         if isinstance(hooks, dict) and any(isinstance(h, BasePruningMethod) for h in hooks.values()):
             hooks = type(hooks)((k, h) for k, h in hooks.items() if not isinstance(h, BasePruningMethod))
