@@ -1,6 +1,8 @@
 """Layers of torch_geometric over a SparseTensor, against the same layers over a CSR tensor of torch."""
 
 import copy
+import ctypes
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -96,6 +98,14 @@ LAYERS = {
 }
 
 
+def _keep_memory() -> None:
+    """Lets glibc keep what is freed. Else which of two layers with a row an edge pays for pages that are new
+    to the process is a matter of what was called before it."""
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        for parameter, value in ((-1, 2**31 - 1), (-4, 0)):  # M_TRIM_THRESHOLD, M_MMAP_MAX
+            libc.mallopt(parameter, value)
+
+
 def matrix_of(edges: torch.Tensor, weights: torch.Tensor, nodes: int) -> torch.Tensor:
     """The CSR tensor of torch [targets, sources] of distinct edges."""
     coo = torch.sparse_coo_tensor(edges.flip(0), weights, (nodes, nodes))
@@ -143,6 +153,7 @@ def pyg(root: str | None) -> Iterator[Case]:
         return
     import torch_geometric.nn as nn
 
+    _keep_memory()
     for name in SIZES:
         graph = citation(name, root)
         nodes, edges = len(graph.x), torch.unique(graph.edge_index.flip(0), dim=1).flip(0)
