@@ -379,6 +379,27 @@ def test_words_read_the_values_where_they_are():
     assert torch.equal(torch.nn.functional.linear(x, a), torch.nn.functional.linear(x, d * keep))
 
 
+@pytest.mark.skipif(not WIDE, reason="words are taken by vectors of 64 bytes")
+@pytest.mark.parametrize(("full", "words"), [(0.5, True), (0.1, False)])
+def test_graphs_get_words_as_well(full, words):
+    d = pruned(1024, full)
+    a, x = scorch.sparse(d, format="csr"), torch.arange(4 * 1024.0).reshape(4, 1024).remainder(5)
+    linear = torch.compile(torch.nn.functional.linear, backend="aot_eager", fullgraph=True)
+
+    def kept() -> int:  # bytes of layouts and of workspaces
+        scorch._C.release()
+        assert torch.equal(linear(x, a), x @ d.T)
+        return scorch._C.release()
+
+    before, many = kept(), torch.ones(8192, 1024)
+    for _ in range(2 + int(2**33 / (8192 * a.nnz))):
+        linear(many, a)
+    assert (kept() - before > 200_000) == words  # 262,148 of words, which need no workspace
+    a.values().numpy()[:] *= 2  # unseen by torch
+    d *= 2
+    kept()
+
+
 @pytest.mark.parametrize("rows", (1, 3, 8, 11))
 @pytest.mark.parametrize("columns", (31, 64, 100))
 def test_lanes_without_an_entry_read_and_add_nothing(rows, columns):

@@ -215,6 +215,9 @@ int64_t sc_derived_bytes(const sc_derived *);
 sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
 /* Counts products with c; many of them, or somebody who says that there will be, make a layout of its own pay. */
 void sc_core_count(sc_core *, double products);
+#define SC_MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */
+double sc_bind_products(const sc_tensor *in, int nin, int k); /* with sparse operand k */
+int32_t sc_bind_fullness(const sc_tensor *);                  /* as in sc_spec.often */
 int32_t sc_core_often(sc_core *);
 /* (format, shape, components) of a result; components are shared with `from`
  * where the pointers are the same. */
@@ -224,6 +227,12 @@ PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *
 bool sc_core_has(const sc_core *, const sc_tensor *);
 /* The values of a result, as sc_core_pack finds them. */
 PyObject *sc_core_values(const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
+
+/* ---- seen.c: structures that the operators have met, by their fingerprints ---- */
+bool sc_seen_valid(sc_digest, sc_tensor *); /* whether it was noted; then its rows are counted */
+void sc_seen_note(sc_digest, sc_tensor *);  /* which is valid: counts its rows */
+/* Counts products with it; whether they have been many. */
+bool sc_seen_often(sc_digest, double products);
 
 /* ---- kept.c: layouts derived from operands of the operators ---- */
 typedef struct sc_kept {

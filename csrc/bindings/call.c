@@ -264,17 +264,10 @@ static int resolve(call *c)
     return rc;
 }
 
-/* What is multiplied with an entry, roughly: what the largest dense operand has for each row. */
 static void count_products(const call *c)
 {
-    for (int k = 0; k < c->nin; k++) {
-        if (!c->core[k]) continue;
-        int64_t rows = 1, each = 1;
-        for (int d = 0; d < c->in[k].format.ndim; d++) rows = sc_max(rows, c->in[k].view.dim[d]);
-        for (int q = 0; q < c->nin; q++)
-            if (!c->core[q]) each = sc_max(each, c->in[q].view.nval / rows);
-        sc_core_count(c->core[k], (double)c->in[k].view.nval * (double)each);
-    }
+    for (int k = 0; k < c->nin; k++)
+        if (c->core[k]) sc_core_count(c->core[k], sc_bind_products(c->in, c->nin, k));
 }
 
 static void unload(call *c)

@@ -13,10 +13,9 @@
 
 #include <string.h>
 
-#define KEPT 4            /* sizes of a tensor that its derived layouts may take */
-#define MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */
-#define TRIES 8           /* renewals before a layout can be given up */
-#define RENEWAL 256       /* products of an entry that pay for putting its value in order again */
+#define KEPT 4      /* sizes of a tensor that its derived layouts may take */
+#define TRIES 8     /* renewals before a layout can be given up */
+#define RENEWAL 256 /* products of an entry that pay for putting its value in order again */
 /* Of slices of diagonals, in the time that an entry of csr takes: the end of a row of csr; to see that a value is what it
  * was; a row on a diagonal, entry or not. And what they must gain. */
 #define ROW 4.0
@@ -282,7 +281,7 @@ static void drop_unpaid(sc_core *all)
 }
 
 /* How many places have entries: 1: a quarter, 2: two of five. */
-static int32_t fullness(const sc_tensor *t)
+int32_t sc_bind_fullness(const sc_tensor *t)
 {
     double places = 1;
     for (int d = 0; d < t->format.ndim; d++) places *= (double)t->view.dim[d];
@@ -300,14 +299,24 @@ int32_t sc_core_often(sc_core *c)
         all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
         all->shared_of = all->generation;
     }
-    return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0) + fullness(&c->t) * SC_FULL;
+    return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0) + sc_bind_fullness(&c->t) * SC_FULL;
+}
+
+/* What is multiplied with an entry, roughly: what the largest dense operand has for each row. */
+double sc_bind_products(const sc_tensor *in, int nin, int k)
+{
+    int64_t rows = 1, each = 1;
+    for (int d = 0; d < in[k].format.ndim; d++) rows = sc_max(rows, in[k].view.dim[d]);
+    for (int q = 0; q < nin; q++)
+        if (sc_format_is_dense(&in[q].format)) each = sc_max(each, in[q].view.nval / rows);
+    return (double)in[k].view.nval * (double)each;
 }
 
 void sc_core_count(sc_core *c, double products)
 {
     c = sc_core_root(c);
     c->products += products;
-    if (!c->often && c->products > MANY) c->often = 1;
+    if (!c->often && c->products > SC_MANY) c->often = 1;
 }
 
 sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)

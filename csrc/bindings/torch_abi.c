@@ -15,7 +15,6 @@
  * from anybody, so structure is validated in every call. */
 #include "torch_call.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -130,35 +129,6 @@ static int take_sizes(torch_call *c, sc_tensor *t)
     return 0;
 }
 
-/* Structures that were found valid, by their fingerprints, and what was counted of their rows; old ones give way. */
-typedef struct {
-    sc_digest key;
-    sc_rows rows;
-} seen_valid;
-
-static struct {
-    pthread_mutex_t lock;
-    seen_valid seen[64];
-} valid = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static bool is_valid(sc_digest key, sc_tensor *t)
-{
-    pthread_mutex_lock(&valid.lock);
-    const seen_valid *seen = &valid.seen[key.low >> 58];
-    const bool found = sc_digest_equal(seen->key, key);
-    if (found) t->rows = seen->rows;
-    pthread_mutex_unlock(&valid.lock);
-    return found;
-}
-
-static void note_valid(sc_digest key, sc_tensor *t)
-{
-    sc_census_rows(t);
-    pthread_mutex_lock(&valid.lock);
-    valid.seen[key.low >> 58] = (seen_valid){key, t->rows};
-    pthread_mutex_unlock(&valid.lock);
-}
-
 static sc_digest structure(const sc_tensor *t, const int64_t *length)
 {
     const size_t size = sc_dtype_size(t->itype);
@@ -179,8 +149,8 @@ static sc_digest structure(const sc_tensor *t, const int64_t *length)
 static int validate(torch_call *c, sc_tensor *t, const int64_t *length)
 {
     const sc_digest key = c->key[t - c->in] = structure(t, length);
-    if (is_valid(key, t)) return 0;
-    if (!sc_validate(t, &c->e)) note_valid(key, t);
+    if (sc_seen_valid(key, t)) return 0;
+    if (!sc_validate(t, &c->e)) sc_seen_note(key, t);
     return c->e.code;
 }
 
@@ -203,6 +173,15 @@ static int next_sparse(torch_call *c, const sc_format *f, sc_tensor *t)
     if (component(c, t, &values, &length[n], true)) return c->e.code;
     t->view.val = (void *)(uintptr_t)values;
     return sc_bind_layout(t, length, n + 1, &c->e) ? c->e.code : validate(c, t, length);
+}
+
+/* Of layouts for operands that are multiplied often, those that read values where they are: others would look at all of
+ * them in each call. */
+static void count_products(torch_call *c)
+{
+    for (int k = 0; k < c->request.nin; k++)
+        if (c->template->sparse[k] && sc_seen_often(c->key[k], sc_bind_products(c->in, c->request.nin, k)))
+            c->request.in[k].often = sc_bind_fullness(&c->in[k]) * SC_FULL;
 }
 
 static int load(torch_call *c)
@@ -228,6 +207,7 @@ static int load(torch_call *c)
             return c->e.code;
         sc_request_operand(&c->request, k, &c->in[k]);
     }
+    count_products(c);
     sc_request_twins(&c->request, c->in);
     if (c->next != c->noperand)
         return sc_error(&c->e, SC_EVALUE, "expected %d operand tensors, got %d", (int)c->next,

@@ -332,6 +332,7 @@ static void consider_cuts(Search *s, int operand, Candidate c)
     const sc_format from = c.converted ? target(s, &c, operand) : t->format;
     const int cut = t->often % SC_SHARED, first = cut > 1 ? cut : SMALLCUT, last = cut > 1 ? cut : LARGECUT;
     const sc_format wanted = s->wants[c.special - 1];
+    if (!cut) return; /* values stay where they are */
     c.converted = 1u << operand;
     for (int about = first; about <= last; about *= 2) {
         if (!panel_format(s->p, &s->a, t, &from, about, &c.to)) continue;
