@@ -17,7 +17,9 @@ from ..tensor.sparsetensor import SparseTensor, rank
 from ..tensor.values import plain_values
 from .expressions import evaluate
 from .pointwise import gather
+from .program import TAB, known_program, of_operand
 from .reduce import kernel
+from .run import through_operator
 
 
 def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
@@ -140,7 +142,12 @@ def _gradient(a: SparseTensor, dim: int, log: bool, result: torch.Tensor, grad: 
     """The gradient of values over the structure of a, from the one of the result."""
     if _is_one_program(a, result, dim):
         P, G = a._with_values(result), a._with_values(grad)
-        return evaluate(_text_of_gradient(a._ndim, dim, log), P=P, G=G, format=("dense", None))[1].values()
+        text = _text_of_gradient(a._ndim, dim, log)
+        if not _torch.is_tracing(result):
+            return evaluate(text, P=P, G=G, format=("dense", None))[1].values()
+        kinds = (of_operand(P), of_operand(G))  # no graph knows that they have one structure
+        program = known_program(text, ("P", "G"), kinds, ("dense", None), None, "zero")
+        return through_operator(f"{program}{TAB}!like 1 0", [P, G])[1].values()
     share, part = (result.exp(), grad) if log else (result, result * grad)
     total = kernel(a._with_values(part), [dim], "+=").unsqueeze(dim)
     return part - share * gather(a, total)
