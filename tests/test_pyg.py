@@ -50,12 +50,14 @@ def run(name, layer, x, graph, weights):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("index_dtype", (torch.int32, torch.int64), ids=str)
+@pytest.mark.parametrize(
+    ("format", "index_dtype"), [("csr", torch.int32), ("csr", torch.int64), ("coo", torch.int32)]
+)
 @pytest.mark.parametrize("name", [name for name in LAYERS if name not in REFUSED])
-def test_layers_agree_with_edge_index(name, index_dtype):
+def test_layers_agree_with_edge_index(name, format, index_dtype):
     edges = edges_of()
     layer, x, weights = made(name, edges)
-    graph = scorch.sparse(matrix_of(edges, weights, NODES), index_dtype=index_dtype)
+    graph = scorch.sparse(matrix_of(edges, weights, NODES), format, index_dtype=index_dtype)
     wanted = run(name, layer, x, edges, weights)
     for _ in range(2):  # the second time with what the first kept
         for a, b in zip(run(name, layer, x, graph, weights), wanted, strict=True):

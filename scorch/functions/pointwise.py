@@ -454,17 +454,28 @@ def allclose(
 
 
 # ---- in place ----
+def refuse_narrower(name: str, made: torch.dtype, held: torch.dtype) -> None:
+    """Raises RuntimeError, as torch does: after a TypeError ``x += A`` would be ``x = x + A``."""
+    if not torch.can_cast(made, held):
+        raise RuntimeError(f"{name}: expected values that {held} can hold, got {made}")
+
+
 def changing(f: Callable, name: str) -> Callable:
     """The form of f that writes its result over the first operand, a dense tensor: ``x.addmm_(A, y)``."""
 
     def changed(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         if isinstance(input, SparseTensor):
             raise NotImplementedError(f"{name} of a SparseTensor is not available: use {name[:-1]}")
-        made = f(input, *args, **kwargs)
+        # what a gradient to another operand needs of the input is what it was
+        before = (
+            input.clone()
+            if _torch.is_differentiated([x for x in args if isinstance(x, torch.Tensor)])
+            else input
+        )
+        made = f(before, *args, **kwargs)
         if made.shape != input.shape:
             raise ValueError(f"{name}: expected a result {list(input.shape)}, got {list(made.shape)}")
-        if not torch.can_cast(made.dtype, input.dtype):
-            raise TypeError(f"{name}: expected a result that {input.dtype} can hold, got {made.dtype}")
+        refuse_narrower(name, made.dtype, input.dtype)
         return input.copy_(made.to_dense() if isinstance(made, SparseTensor) else made)
 
     return changed
@@ -490,8 +501,7 @@ def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -
         raise ValueError(
             f"{name}_: {tuple(a.shape)} does not broadcast to {tuple(x.shape)}, which is changed"
         )
-    if not torch.can_cast(torch.promote_types(x.dtype, a.dtype), x.dtype):
-        raise TypeError(f"{name}_: expected values that {x.dtype} can hold, got {a.dtype}")
+    refuse_narrower(f"{name}_", torch.promote_types(x.dtype, a.dtype), x.dtype)
     if "mul" in name or x.dtype == torch.bool or not a._ndim:
         return changing(BINARY[name], f"{name}_")(x, a, **kwargs)
     e, alpha = broadcast(a, x.shape), kwargs.get("alpha", 1)

@@ -48,6 +48,11 @@ def _is_known(index: object) -> bool:
     return not torch.compiler.is_compiling() and _messages.ends_of(index) is not None
 
 
+def _is_index(index: object) -> bool:
+    narrow = isinstance(index, torch.Tensor) and index.dtype is torch.int32
+    return narrow or _is_known(index)
+
+
 def _is_run(ptr: torch.Tensor) -> bool:
     return not torch.compiler.is_compiling()
 
@@ -79,8 +84,8 @@ def _meanings() -> dict[Callable, Callable]:
         sparse.cat: at.cat,
     }
     made = {original: _meaning(original, ours) for original, ours in of_graphs.items()}
-    for original, ours in ((utils.scatter, _messages.scatter), (utils.softmax, _messages.softmax)):
-        made[original] = _meaning(original, ours, 1, _is_known)
+    made[utils.scatter] = _meaning(utils.scatter, _messages.scatter, 1, _is_index)
+    made[utils.softmax] = _meaning(utils.softmax, _messages.softmax, 1, _is_known)
     for f in vars(utils).values():
         if isinstance(f, FunctionType) and f not in made and (place := _place_of_edges(f)) is not None:
             made[f] = _meaning(f, at.over_edges(f), place, _is_one)

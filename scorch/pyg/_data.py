@@ -17,7 +17,7 @@ class ToSparseTensor(_ToSparseTensor):
         attr: the attribute with the weights of edges, ones where there is none. Those of parallel edges are
             summed; other attributes of edges stay, sorted by targets and sources as the entries are.
         remove_edge_index: whether ``edge_index``, and the weights, go.
-        format: of ``adj_t``; layers take csr, csc and coo.
+        format: of ``adj_t``; layers take csr and coo, those that end in a product csc as well.
 
     >>> data = scorch.pyg.ToSparseTensor()(data)
     >>> y = GCNConv(16, 7)(data.x, data.adj_t)

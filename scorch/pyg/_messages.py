@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
+from torch_geometric import utils
 
 from .. import _C
 from ..functions.products import sparse_mm
@@ -132,7 +133,12 @@ def index_select(layer: Any, src: torch.Tensor, index: torch.Tensor) -> torch.Te
 def scatter(
     src: torch.Tensor, index: torch.Tensor, dim: int = 0, dim_size: int | None = None, reduce: str = "sum"
 ) -> torch.Tensor:
-    """``torch_geometric.utils.scatter``: the rows of entries, reduced at each node."""
+    """``torch_geometric.utils.scatter``: the rows of entries, reduced at each node.
+
+    Layers read int32 coordinates of coo, of which gradients of torch's scatter_add make other numbers.
+    """
+    if index.dtype is torch.int32:
+        return utils.scatter(src, index.long(), dim, dim_size, reduce)
     ends, reduce = ends_of(index), "sum" if reduce == "add" else reduce
     known = reduce in ("sum", "mean", "max", "min") and dim in (0, -src.dim()) and src.dtype in _TYPES
     if not known or src.dim() < 2 or dim_size != ends.nodes or len(src) != len(index):
