@@ -564,3 +564,28 @@ def test_mixture_of_experts_second_order_and_transforms():
     torch.testing.assert_close(torch.func.jvp(layer, (x,), (v,)), torch.func.jvp(plain, (x,), (v,)))
     squares = [torch.func.grad(lambda x, f=f: f(x).square().sum())(x) for f in (layer, plain)]
     torch.testing.assert_close(*squares)
+
+
+# ---- formats that store more than edges ----
+LAYERS = {
+    "GCNConv": lambda: scorch.nn.GCNConv(4, 3),
+    "SAGEConv": lambda: scorch.nn.SAGEConv(4, 3),
+    "SAGEConv, sums": lambda: scorch.nn.SAGEConv(4, 3, aggr="sum"),
+    "GATConv": lambda: scorch.nn.GATConv(4, 3),
+    "GATConv, no loops": lambda: scorch.nn.GATConv(4, 3, add_self_loops=False),
+    "SGConv": lambda: scorch.nn.SGConv(4, 3, K=2),
+    "APPNP": lambda: scorch.nn.APPNP(3, 0.1),
+    "GINConv": lambda: scorch.nn.GINConv(torch.nn.Linear(4, 3)),
+}
+
+
+@pytest.mark.parametrize("format", ("bsr(2,2)", "bsc(2,4)", "ell(6)", "dia(16)", "compressed(0), dense(1)"))
+@pytest.mark.parametrize("name", LAYERS)
+def test_zeros_that_fill_blocks_up_are_no_edges(name, format):
+    torch.manual_seed(0)
+    layer, x, d = LAYERS[name]().eval(), torch.randn(8, 4), torch.zeros(8, 8)
+    d[torch.randint(8, (14,)), torch.randint(8, (14,))] = torch.rand(14)
+    wanted, graph = layer(x, scorch.sparse(d, "csr")), scorch.sparse(d, format)
+    torch.testing.assert_close(layer(x, graph), wanted, rtol=1e-5, atol=1e-5)
+    compiled = torch.compile(layer, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, graph), wanted, rtol=1e-5, atol=1e-5)

@@ -15,10 +15,10 @@ from torch import nn
 from .._torch import as_tensor
 from ..functions.expressions import einsum, evaluate
 from ..functions.softmax import softmax
-from ..tensor.entries import unpadded
+from ..tensor.entries import unfilled
 from ..tensor.making import from_components, sparse
 from ..tensor.sparsetensor import SparseTensor
-from ._graph import RowShards, _Derived, _traced, _zeros, is_plain
+from ._graph import RowShards, _Derived, _traced, _zeros, is_plain, ones_of
 
 _FILLS = {"add": "sum", "sum": "sum", "mean": "mean", "min": "amin", "max": "amax", "mul": "prod"}
 
@@ -38,7 +38,7 @@ class Edges(NamedTuple):
 
 def _listed(graph: torch.Tensor) -> torch.Tensor:
     """[2, E]: sources and targets"""
-    return unpadded(graph).indices().flip(0).long() if isinstance(graph, SparseTensor) else graph.long()
+    return unfilled(graph).indices().flip(0).long() if isinstance(graph, SparseTensor) else graph.long()
 
 
 def _check(index: torch.Tensor, sources: int, targets: int) -> None:
@@ -76,7 +76,7 @@ def edges_in_graph(
 ) -> Edges:
     """The same in traced code, where the number of entries may not be known."""
     given = isinstance(graph, SparseTensor)
-    ones = torch.ones_like(graph.values(), dtype=dtype) if given else None
+    ones = ones_of(graph, dtype) if given else None
     if given and not loops and str(graph.format) == "csr":
         return Edges(graph._with_values(ones), False)
     if features or sources != targets:

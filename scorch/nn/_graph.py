@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from .._torch import apart, surely, unknown_size, version
+from .._torch import apart, constant, surely, unknown_size, version
 from ..functions import autocast
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
-from ..tensor.entries import unpadded
-from ..tensor.format import layout
+from ..tensor.entries import unfilled
+from ..tensor.format import fills, layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, needs_grad
@@ -81,7 +81,7 @@ _recent = Recent()
 
 def edges_and_weights(matrix: SparseTensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Sources and targets [2, E], and weights [E]."""
-    matrix = unpadded(matrix)
+    matrix = unfilled(matrix)
     return matrix.indices().flip(0), matrix.values()
 
 
@@ -245,9 +245,21 @@ def normalized_of(
     return made.to(dtype) if sparse_graph else made
 
 
+@constant
+def has_filling(format: str) -> bool:
+    """Whether a matrix of this format stores zeros that are no edges."""
+    return fills(layout(format, 2))
+
+
+def ones_of(graph: SparseTensor, dtype: torch.dtype) -> torch.Tensor:
+    """[nnz]: one for each edge, and zero for what fills blocks up."""
+    values = graph.values()
+    return (values != 0).to(dtype) if has_filling(graph._fmt) else torch.ones_like(values, dtype=dtype)
+
+
 def mean_of(graph: SparseTensor, dtype: torch.dtype) -> SparseTensor:
     """[T, S]: the edges of each target, all alike, with sum 1."""
-    graph = unpadded(graph)
+    graph = unfilled(graph)
     if str(graph.format) == "csr":
         count = graph.pos(1).diff()
         return graph._with_values(
@@ -442,11 +454,11 @@ class SAGEConv(nn.Module):
         sparse_graph = isinstance(graph, SparseTensor)
         if torch.compiler.is_compiling():
             # no SparseTensor of ones, which a graph that ends here would return
-            ones = torch.ones_like(graph.values(), dtype=dtype) if sparse_graph else None
+            ones = ones_of(graph, dtype) if sparse_graph else None
             weight = ones if sparse_graph else _weighted(graph, None, dtype)
             return _traced(graph, weight, nodes, False, "row")
         if sparse_graph:
-            graph = unpadded(graph).indices().flip(0)
+            graph = unfilled(graph).indices().flip(0)
         return from_edge_index(graph, _weighted(graph, None, dtype), num_nodes=nodes, normalize="row")
 
     def extra_repr(self) -> str:

@@ -18,7 +18,7 @@ from ..nn._gat import Edges, attend, edges_in_graph, edges_of_graph
 from ..nn._graph import edges_and_weights, normalized_of
 from ..nn._propagate import mapped_sums
 from ..tensor.coordinates import coo, from_edge_index
-from ..tensor.entries import unpadded
+from ..tensor.entries import unfilled
 from ..tensor.format import layout
 from ..tensor.join import block_diag
 from ..tensor.join import cat as joined
@@ -87,7 +87,7 @@ def remove_self_loops(edge_index: SparseTensor, edge_attr: None = None) -> tuple
         return NotImplemented
 
     def without() -> SparseTensor:
-        graph = unpadded(edge_index)
+        graph = unfilled(edge_index)
         edges = graph.indices()
         left = edges[0] != edges[1]
         values = graph.values()[left]
@@ -108,7 +108,7 @@ def add_self_loops(
     nodes = min(edge_index.shape)
 
     def added() -> SparseTensor:
-        graph = unpadded(edge_index)
+        graph = unfilled(edge_index)
         edges, weights = graph.indices().long(), graph.values()
         new = loop.compute_loop_attr(edges, weights, nodes, True, fill_value)
         edges = torch.cat([edges, torch.arange(nodes, device="cpu").expand(2, -1)], 1)

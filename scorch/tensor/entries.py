@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _C, _torch
-from .format import has_slots, layout, pads, repeats, spelled
+from .format import fills, has_slots, layout, pads, repeats, spelled
 from .sparsetensor import SparseTensor, core_of
 from .values import assemble, same_arrays
 
@@ -119,6 +119,16 @@ def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
 def unpadded(a: SparseTensor) -> SparseTensor:
     """As csr, where a stores padding, which has no coordinates; else as it is."""
     return a.convert("csr") if pads(a._fmt) else a
+
+
+def unfilled(a: SparseTensor) -> SparseTensor:
+    """As csr without padding and without zeros, where zeros fill something up; else as it is."""
+    a = unpadded(a)
+    if not fills(layout(a._fmt, a._ndim)):
+        return a
+    index, values = a.indices().long(), a.values()
+    at = places(values != 0)
+    return build(canonical(a.shape, index[:, at], values[at]), "csr", a.index_dtype)
 
 
 def fibres(a: SparseTensor) -> torch.Tensor:
