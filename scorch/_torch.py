@@ -21,6 +21,7 @@ from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
+from torch.jit import _recursive
 from torch.nn.modules.module import _has_any_global_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -290,6 +291,20 @@ def refuse_jit() -> None:
 def refuse_script(*_: object) -> None:
     """What torch.jit.script asks a layer for."""
     raise NotImplementedError(_JIT)
+
+
+def refuse_scripts(cls: type) -> None:
+    """torch.jit.script refuses modules that hold a tensor of the class, of which it would keep zeros."""
+    plainly = _recursive.infer_concrete_type_builder
+
+    @wraps(plainly)
+    def infer(module: torch.nn.Module, *args: object, **kwargs: object) -> object:
+        held = [*module._parameters.values(), *module._buffers.values(), *vars(module).values()]
+        if any(isinstance(x, cls) for x in held):
+            refuse_script()
+        return plainly(module, *args, **kwargs)
+
+    _recursive.infer_concrete_type_builder = infer
 
 
 def keep_whole(package: str) -> None:

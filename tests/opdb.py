@@ -20,7 +20,8 @@ import scorch
 
 REFUSALS = (NotImplementedError, TypeError, ValueError, RuntimeError, IndexError)
 BY_DESIGN = {
-    "random": "normal uniform exponential nn.functional.rrelu nn.functional.dropout bernoulli multinomial",
+    "random": "normal uniform exponential nn.functional.rrelu nn.functional.dropout bernoulli multinomial "
+    "cauchy geometric log_normal nn.functional.alpha_dropout",
     "unset memory": "empty empty_like new_empty empty_strided new_empty_strided empty_permuted",
     "over stored entries": "softmax log_softmax nn.functional.softmin masked.softmax masked.log_softmax "
     "masked.softmin",

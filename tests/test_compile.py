@@ -477,3 +477,38 @@ def test_torchscript_is_refused():
             NotImplementedError, match=r"TorchScript: expected .*, got .*: use torch\.compile"
         ):
             f()
+
+
+# ---- where torch allows no result of unknown size: without fullgraph=True ----
+def gate(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(scorch.topk(x, 3), 1) @ w
+
+
+def log_gate(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.log_softmax(scorch.topk(x, 3), 1) @ w
+
+
+@pytest.mark.parametrize("how", ({}, {"dynamic": True}, {"fullgraph": True}), ids=str)
+@pytest.mark.parametrize("f", (gate, log_gate))
+def test_gates_are_trained(f, how):
+    x, w = torch.rand(6, 8, requires_grad=True), torch.rand(8, 4, requires_grad=True)
+    compiled = torch.compile(f, backend="aot_eager", **how)
+    for found, wanted in zip(
+        torch.autograd.grad(compiled(x, w).sin().sum(), (x, w)),
+        torch.autograd.grad(f(x, w).sin().sum(), (x, w)),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("how", ({}, {"fullgraph": True}), ids=str)
+def test_attention_over_edges_is_trained(how):
+    layer, x = scorch.nn.GATConv(8, 2, heads=2), torch.rand(30, 8, requires_grad=True)
+    graph = scorch.from_edge_index(random_graph(30, 90), num_nodes=30)
+    compiled, wanted = torch.compile(layer, backend="aot_eager", **how), [x, *layer.parameters()]
+    for found, expected in zip(
+        torch.autograd.grad(compiled(x, graph).sin().sum(), wanted),
+        torch.autograd.grad(layer(x, graph).sin().sum(), wanted),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)

@@ -423,3 +423,78 @@ def test_assigning_elsewhere():
     x = dense.clone()
     x[a > 0] = 0  # a SparseTensor as the mask of a dense tensor
     same(x, dense.clamp(max=0))
+
+
+# ---- dense tensors that change, and keep their types ----
+@pytest.mark.parametrize("change", ("x += a", "x -= a", "x *= a"))
+def test_integers_that_change_in_place_are_not_replaced(change):
+    x = torch.tensor([[1, 0], [2, 3]])
+    names = {"x": x, "a": scorch.sparse(torch.eye(2) * 0.5)}
+    with pytest.raises(RuntimeError, match=r"int64 can hold, got torch\.float32"):
+        exec(change, names)
+    assert names["x"] is x and torch.equal(x, torch.tensor([[1, 0], [2, 3]]))
+
+
+@pytest.mark.parametrize("format", ("csr", "csc", "coo", "bsr(2,2)"))
+@pytest.mark.parametrize("grad", (False, True))
+def test_products_in_place_have_gradients(format, grad):
+    dense = matrix()
+    a = scorch.sparse(dense, format).requires_grad_()
+    x, given = torch.rand_like(dense).requires_grad_(grad), torch.rand_like(dense)
+    y = x.clone()
+    y.mul_(a)
+    (y * given).sum().backward()
+    stored = scorch.map(a.detach(), torch.ones_like).to_dense() > 0
+    same(a.grad, torch.where(stored, given * x.detach(), 0))
+    assert not grad or torch.equal(x.grad, given * dense)
+
+
+# ---- state dicts that were saved before ----
+@pytest.mark.parametrize("format", ("csr", "coo", "bsr(2,2)"))
+@pytest.mark.parametrize("layout", (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc), ids=str)
+def test_buffers_that_were_tensors_of_torch(layout, format):
+    module, dense = torch.nn.Module(), matrix()
+    module.register_buffer("graph", scorch.sparse(dense, format))
+    module.load_state_dict({"graph": (2 * dense).to_sparse(layout=layout)})
+    assert module.graph.format == format
+    same(module.graph, 2 * dense)
+    with pytest.raises(RuntimeError, match="same format and structure"):
+        module.load_state_dict({"graph": torch.ones_like(dense).to_sparse(layout=layout)})
+
+
+# ---- TorchScript ----
+def test_torchscript_is_refused():
+    class Product(torch.nn.Module):
+        def __init__(self, held):
+            super().__init__()
+            held(self)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x
+
+    a = scorch.sparse(torch.eye(3))
+    for held in (
+        lambda m: m.register_buffer("a", a),
+        lambda m: m.register_parameter("a", torch.nn.Parameter(a.clone())),
+        lambda m: setattr(m, "inner", Product(lambda m: m.register_buffer("a", a))),
+    ):
+        with pytest.raises(NotImplementedError, match="TorchScript"):
+            torch.jit.script(Product(held))
+    layer = scorch.nn.Linear(4, 4, density=0.5)
+    with pytest.raises(NotImplementedError, match="TorchScript"):
+        torch.jit.trace(layer, torch.ones(2, 4))
+    scripted = torch.jit.script(torch.nn.Linear(3, 2))
+    assert scripted(torch.ones(1, 3)).shape == (1, 2)
+
+
+# ---- edges of shapes ----
+def test_logsumexp_of_nothing():
+    for shape, dim in (((3, 0), 1), ((0, 3), 0), ((2, 0, 3), 1)):
+        x = torch.zeros(shape)
+        assert torch.equal(torch.logsumexp(scorch.sparse(x, "coo"), dim), torch.logsumexp(x, dim))
+
+
+def test_blocks_are_padded_with_numbers():
+    dense = torch.eye(4)
+    padded = torch.nn.functional.pad(scorch.sparse(dense, "bsr(2,2)"), (0, 1), value=3.0)
+    same(padded, torch.nn.functional.pad(dense, (0, 1), value=3.0))

@@ -168,9 +168,8 @@ def arg(name: str) -> Callable:
 def sort(
     input: SparseTensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """``torch.sort``, stable: dense, and as large as the dense tensor."""
-    n = input.shape[dim] if input._ndim else 1
-    return torch.return_types.sort(_between(input, dim, 0, n, descending))
+    """``torch.sort``, stable: dense, and as large as the dense tensor, which is therefore what is sorted."""
+    return torch.sort(input.to_dense(), dim=dim, descending=descending, stable=True)
 
 
 def argsort(
@@ -305,8 +304,6 @@ def logsumexp(input: SparseTensor, dim: Dims, keepdim: bool = False) -> torch.Te
     a = input if input.dtype.is_floating_point else input.to(torch.get_default_dtype())
     dims = dims_of(dim, a._ndim)
     g = group(a.to(torch.float32) if a.dtype in _HALF else a, dims)
-    if g.size == 0:
-        raise ValueError("logsumexp: expected entries to reduce, got a dimension of extent 0")
     missing = g.size - counts(g.slot, g.n)
     peak = g.values.new_full((g.n,), -math.inf).scatter_reduce(0, g.slot, g.values.detach(), "amax")
     peak = torch.where(missing > 0, peak.clamp(min=0), peak)
@@ -314,7 +311,8 @@ def logsumexp(input: SparseTensor, dim: Dims, keepdim: bool = False) -> torch.Te
     total = add_up((g.values - peak[g.slot]).exp(), g.slot, g.n) + missing * (-peak).exp()
     found = total.log() + peak
     if g.key is not None:
-        found = found.new_full((math.prod(g.kept),), math.log(g.size)).index_copy(0, g.key, found)
+        none = math.log(g.size) if g.size else -math.inf
+        found = found.new_full((math.prod(g.kept),), none).index_copy(0, g.key, found)
     y = found.view(g.kept).to(a.dtype)
     for d in sorted(dims) if keepdim else ():
         y = y.unsqueeze(d)
@@ -349,7 +347,8 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
     SparseTensor(csr, 2x3, nnz=4, density=66.7%, float32, int32)
     """
     if not isinstance(x, torch.Tensor) or isinstance(x, SparseTensor) or not x.is_floating_point():
-        got = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
+        plain = isinstance(x, torch.Tensor) and not isinstance(x, SparseTensor)
+        got = x.dtype if plain else type(x).__name__
         raise TypeError(f"topk: expected a dense tensor of a floating point type, got {got}")
     k, dim = _whole("k", k), axis(_whole("dim", dim), x.dim())
     _in_range("topk", k, 0, x, dim)

@@ -519,12 +519,19 @@ class RGCNConv(nn.Module):
         self, x: torch.Tensor | None, edge_index: torch.Tensor, edge_type: torch.Tensor | None = None
     ) -> torch.Tensor:
         """x [N, in], or None for one-hot features (in = N); edge_index [2, E] with edge_type [E], or a
-        SparseTensor [N, R * N] as :meth:`adjacency` makes -> [N, out]"""
+        SparseTensor [N, R * N] as :meth:`adjacency` makes or [R, N, N], used as it is -> [N, out]"""
         if x is not None and x.dim() != 2:
             raise ValueError(f"x: expected features [N, in] or None, got shape {list(x.shape)}")
         nodes, dtype = (self.in_channels, self.weight.dtype) if x is None else (len(x), x.dtype)
-        matrix = edge_index
-        if not isinstance(matrix, SparseTensor):
+        matrix, beside = edge_index, [nodes, self.num_relations * nodes]
+        if isinstance(matrix, SparseTensor):
+            if list(matrix.shape) == [self.num_relations, nodes, nodes]:
+                turn = lambda: edge_index.permute(1, 0, 2).reshape(beside)  # noqa: E731
+                matrix = self._matrix(edge_index, None, dtype, turn)
+            if list(matrix.shape) != beside:
+                expected = f"{beside} or {[self.num_relations, nodes, nodes]}"
+                raise ValueError(f"edge_index: expected a SparseTensor {expected}, got {list(matrix.shape)}")
+        else:
             if edge_type is None:
                 raise ValueError("edge_type: expected [E] types for this edge_index, got None")
             make = lambda: self.adjacency(edge_index, edge_type, nodes).to(dtype)  # noqa: E731

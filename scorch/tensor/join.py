@@ -26,7 +26,7 @@ from .entries import (
     runs,
     unravel,
 )
-from .format import layout
+from .format import fills, layout
 from .index import axis, index_select, narrow
 from .making import sparse
 from .sparsetensor import SparseTensor, rank
@@ -418,8 +418,9 @@ def pad(
 
 
 def _pad_with(input: SparseTensor, pad: list[int], value: float) -> SparseTensor:
-    """With another value than zero, which is stored; what was missing stays so."""
-    a, kept = input, kept_format(input, range(input._ndim))
+    """With another value than zero, which is stored; what was missing stays so. Blocks are taken apart."""
+    a = input.convert("coo") if fills(layout(input._fmt, input._ndim)) else input
+    kept = kept_format(a, range(a._ndim))
     for k, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         d = a._ndim - 1 - k
         sides = []

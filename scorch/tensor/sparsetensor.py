@@ -129,9 +129,8 @@ class SparseTensor(_Tensor):
         if handler is None:
             raise NotImplementedError(
                 f"{func} is not available for a SparseTensor, and nothing is computed densely instead: use "
-                f"A.to_dense(), or A.values() for the stored entries; for DistributedDataParallel and "
-                f"torch.func hold the values as the parameter, as scorch.nn.Linear does, or transform "
-                f"a function of values, lambda v: f(scorch.map(A, lambda _: v))"
+                f"A.to_dense(), or A.values() for the stored entries; torch.func transforms a function of "
+                f"values, lambda v: f(scorch.map(A, lambda _: v))"
             )
         return handler(*args, **(kwargs or {}))
 
@@ -750,3 +749,4 @@ class SparseTensor(_Tensor):
 
 _torch.entries(vars(SparseTensor))
 _torch.adopt(SparseTensor, lambda *call: rooms.values.on_values(*call), core_of, SINGLE)
+_torch.refuse_scripts(SparseTensor)

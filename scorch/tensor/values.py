@@ -117,6 +117,7 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
         return wrap(form, shape, arrays)
     if not torch.is_grad_enabled():
         return wrap(form, shape, (*structure, values.detach()))
+    _torch.refuse_jit()
     return _Make.apply(values, lambda detached: wrap(form, tuple(shape), (*structure, detached)))
 
 
