@@ -217,3 +217,26 @@ def test_numbers_are_as_before_outside():
     torch.func.grad(f)(X)
     assert torch.is_grad_enabled() and fwAD._current_level == -1
     assert np.array_equal((scorch.sparse(D) @ X).numpy(), (D @ X).numpy())
+
+
+# ---- tangents of a SparseTensor itself ----
+@pytest.mark.parametrize("format", ("csr", "csc", "coo", "bsr(2,1)"))
+def test_tangents_of_the_tensor_are_those_of_its_values(format):
+    dense = (torch.rand(4, 6) > 0.4) * torch.randn(4, 6)
+    a, x = scorch.sparse(dense, format), torch.rand(6, 3)
+    calls = (
+        lambda a: a @ x,
+        lambda a: (a * 3).to_dense(),
+        lambda a: torch.relu(a).sum(1),
+        lambda a: scorch.einsum("ij,jk->ik", a, x),
+        lambda a: a.T @ torch.ones(4, 2),
+        lambda a: a.values().sin(),
+    )
+    for call in calls:
+        of_values = lambda v, call=call: call(scorch.map(a, lambda _: v))
+        wanted = torch.func.jvp(of_values, (a.values(),), (2 * a.values(),))[1]
+        with fwAD.dual_level():
+            found = fwAD.unpack_dual(call(fwAD.make_dual(a, a * 2))).tangent
+            plain = fwAD.unpack_dual(call(a)).tangent
+        assert plain is None
+        torch.testing.assert_close(found, wanted)

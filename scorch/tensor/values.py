@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from .. import _C, _torch
 from . import rooms
@@ -107,7 +108,15 @@ def _values(a: torch.Tensor) -> torch.Tensor:
         return a._val
     if needs_grad(a):
         return _Values.apply(a)
-    return a._val if _torch.in_forward_mode() else a._val.detach()  # which drops tangents
+    return _dual(a) if _torch.in_forward_mode() else a._val.detach()  # which drops tangents
+
+
+def _dual(a: torch.Tensor) -> torch.Tensor:
+    """The values with their tangent, or with that of the SparseTensor itself at its entries."""
+    tangent = forward_ad.unpack_dual(a).tangent
+    if tangent is None:
+        return a._val
+    return forward_ad.make_dual(a._val, _values_at(a.__dict__, a._val.shape[0], tangent))
 
 
 def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
