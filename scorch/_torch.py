@@ -366,9 +366,30 @@ def divides(block: int, extent: int) -> bool:
     return statically_known_true(extent % block == 0)
 
 
+def symbols_in(lengths: list[int | torch.SymInt]) -> list[torch.SymInt]:
+    """What lengths are computed from that are no symbols themselves.
+
+    A graph that is given an array of length 2 * s and reads s nowhere is refused by inductor. So s is handed
+    to an operator among the sizes, of which that reads as many as it needs.
+    """
+    found = {}
+    for n in lengths:
+        if isinstance(n, torch.SymInt) and not n.node.expr.is_Symbol:
+            env = n.node.shape_env
+            known = env.backed_var_to_val if hasattr(env, "backed_var_to_val") else env.var_to_val
+            symbols = n.node.expr.free_symbols & known.keys()
+            found |= {s: env.create_symintnode(s, hint=int(known[s])) for s in symbols}
+    return list(found.values())
+
+
 def mark_dynamic(array: torch.Tensor) -> None:
     """Lets torch.compile treat the length of a component array as dynamic from the first call."""
     array._dynamo_weak_dynamic_indices = {0}
+
+
+def unmark_dynamic(array: torch.Tensor) -> None:
+    """Takes that back."""
+    vars(array).pop("_dynamo_weak_dynamic_indices", None)
 
 
 PLAIN = frozenset([torch.Tensor, torch.nn.Parameter])

@@ -512,3 +512,26 @@ def test_attention_over_edges_is_trained(how):
         strict=True,
     ):
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "join",
+    (lambda a, x: torch.cat([a, a]) @ x, lambda a, x: torch.block_diag(a, a) @ torch.cat([x, x])),
+    ids=("cat", "diag"),
+)
+def test_joined_matrices_are_trained_by_inductor(join):
+    """Their arrays are twice as long, which is all that the backward graph is given."""
+    a, x = sparse(0.3), torch.rand(9, 4, requires_grad=True)
+    (found,) = torch.autograd.grad(torch.compile(join)(a, x).sin().sum(), x)
+    (wanted,) = torch.autograd.grad(join(a, x).sin().sum(), x)
+    torch.testing.assert_close(found, wanted)
+
+
+def test_steps_over_sparse_parameters_compile():
+    x, a = torch.rand(9, 4), sparse(0.3)
+    weights = [torch.nn.Parameter(w) for w in (a, a.clone())]
+    for k, weight in enumerate(weights):
+        optimizer = torch.optim.Adam([weight], 0.01)
+        (weight @ x).square().sum().backward()
+        (torch.compile(optimizer.step, backend="aot_eager") if k == 0 else optimizer.step)()
+    torch.testing.assert_close(weights[0].values(), weights[1].values())

@@ -93,6 +93,7 @@ def _call(program: str, groups: Sequence[Group]) -> list[Group]:
     tensors = [t for g in groups for t in (*g.structure, g.values)]
     lines = _lines(program)
     sizes = [n for g, (_, _, format) in zip(groups, lines, strict=True) if format for n in g.shape]
+    sizes += _torch.symbols_in([t.shape[0] for t in tensors if t.dim()])
     results = _results(program, groups)
     if len(results) == 1 and results[0].is_dense:
         outs = [torch.ops.scorch.evaluate(program, tensors, sizes)]

@@ -134,6 +134,17 @@ class SparseTensor(_Tensor):
             )
         return handler(*args, **(kwargs or {}))
 
+    @property
+    def _is_param(self) -> builtins.bool:
+        return self.__dict__.get("_is_param", False)
+
+    @_is_param.setter
+    def _is_param(self, value: builtins.bool) -> None:
+        """What torch.nn.Parameter says; dynamo cannot trace a step over a parameter of dynamic lengths."""
+        self.__dict__["_is_param"] = value
+        for array in self._arrays():
+            _torch.unmark_dynamic(array)
+
     def __tensor_flatten__(self) -> tuple[list[str], tuple]:
         return list(self._names), (self._fmt, self._names)
 
