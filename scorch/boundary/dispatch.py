@@ -116,6 +116,7 @@ STRUCTURAL.update(
         aten.clone.default: _each(torch.clone),
         aten._to_copy.default: _to_copy,
         aten.copy_.default: copy_,
+        aten._unpack_dual.default: lambda a, level: (a, None),  # below autograd there is no tangent
         aten.is_pinned.default: lambda a, *_: all(x.is_pinned() for x in a._arrays()),
         aten._pin_memory.default: _each(torch.Tensor.pin_memory),
         aten.zeros_like.default: lambda a, dtype=None, **_: filled(a, 0, dtype),
