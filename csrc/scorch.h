@@ -179,10 +179,10 @@ typedef struct {
     sc_dtype dtype, itype;
     int unit;  /* dense tensors: the dimension of stride 1, or -1 */
     bool perm; /* values are read through view.perm: the structure is derived from another's */
-    /* Sparse operands: products with this one go on and on, so that a layout of its own pays: 1, or the size of the
-     * cuts of the layout that it has already; 0: not known, or one that has values of its own does not. With SC_SHARED times the entries that rows which follow one
-     * another have on a diagonal, of 16 at most; and SC_FULL times 1 where a quarter of all places have entries, 2 where
-     * two of five have. */
+    /* Sparse operands: products with this one go on and on, so that a layout pays that has values of its own: 1, or the
+     * size of the cuts of the layout that it has already; 0: not known, or values stay where they are. With SC_SHARED
+     * times the entries that rows which follow one another have on a diagonal, of 16 at most; and, for a layout that reads
+     * values where they are, SC_FULL times 1 where a quarter of all places have entries, 2 where two of five have. */
     int32_t often;
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */

@@ -476,8 +476,8 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
 
 # ---- modules ----
-def is_plain(module: torch.nn.Module, kind: type) -> bool:
-    """Whether a call of the module is that of its class and nothing is told of it."""
+def is_unwatched(module: torch.nn.Module, kind: type) -> bool:
+    """Whether a call of the module is that of its class, of which no hook is told."""
     return type(module) is kind and not (_has_any_global_hook() or any(getattr(module, h) for h in HOOKS))
 
 

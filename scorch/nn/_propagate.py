@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from .._torch import is_plain
+from .._torch import is_unwatched
 from ..functions.expressions import evaluate
 from ..tensor.sparsetensor import SparseTensor
 from ._graph import Normalizing, _Derived, adjacency, nodes_of
@@ -20,14 +20,14 @@ def mapped_sums(module: nn.Module, matrix: SparseTensor, x: torch.Tensor, eps: t
     Sums are linear: a layer that the module begins with and that does not widen comes before them, and its
     bias and a ReLU behind it are part of their kernel.
     """
-    rest = list(module) if is_plain(module, nn.Sequential) else [module]
+    rest = list(module) if is_unwatched(module, nn.Sequential) else [module]
     given, sums = {"A": matrix, "X": x, "e": eps.squeeze()}, "A[i,j] * X[j,k] + (1 + e) * X[i,k]"
     if rest and _comes_first(rest[0]):
         linear = rest.pop(0)
         given["X"] = nn.functional.linear(x, linear.weight)
         if linear.bias is not None:
             given["b"], sums = linear.bias, f"{sums} + b[k]"
-        if rest and is_plain(rest[0], nn.ReLU):
+        if rest and is_unwatched(rest[0], nn.ReLU):
             sums = f"relu({sums})"
             del rest[0]
     y = evaluate(f"Y[i,k] = {sums}", format="dense", **given)
@@ -37,7 +37,7 @@ def mapped_sums(module: nn.Module, matrix: SparseTensor, x: torch.Tensor, eps: t
 
 
 def _comes_first(layer: nn.Module) -> bool:
-    narrows = is_plain(layer, nn.Linear) and layer.out_features <= layer.in_features
+    narrows = is_unwatched(layer, nn.Linear) and layer.out_features <= layer.in_features
     return narrows and not torch.is_autocast_enabled("cpu")
 
 
