@@ -32,16 +32,6 @@ __all__ = ["DisableTorchFunctionSubclass", "is_legacy_batchedtensor", "outside_g
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
 _STAGES = ("index", "path", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")
-HOOKS = (  # where a module keeps those of its calls
-    "_forward_hooks",
-    "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-    "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-    "_is_full_backward_hook",
-)
 _VALIDATE = "validate"  # no stage: structures are looked through before every use
 
 
@@ -476,6 +466,18 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
 
 # ---- modules ----
+HOOKS = (  # where a module keeps those of its calls
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_is_full_backward_hook",
+)
+
+
 def is_unwatched(module: torch.nn.Module, kind: type) -> bool:
     """Whether a call of the module is that of its class, of which no hook is told."""
     return type(module) is kind and not (_has_any_global_hook() or any(getattr(module, h) for h in HOOKS))

@@ -463,7 +463,7 @@ def test_buffers_that_were_tensors_of_torch(layout, format):
 
 
 # ---- TorchScript ----
-def test_torchscript_is_refused():
+def test_torchscript_is_refused_where_a_module_holds_one():
     class Product(torch.nn.Module):
         def __init__(self, held):
             super().__init__()

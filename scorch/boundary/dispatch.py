@@ -57,18 +57,19 @@ def detach(input: SparseTensor) -> SparseTensor:
 
 def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) -> SparseTensor:
     """``input.copy_(other)``: values, between tensors of one structure, or all of a dense tensor.
+
     The other may be a sparse tensor of torch, as state dicts hold it that were saved before.
 
     Raises: NotImplementedError: the other is dense. ValueError: they differ in format or structure.
     """
     if not isinstance(input, SparseTensor):
         return input.copy_(other.to_dense(), non_blocking)
-    if not isinstance(other, SparseTensor) and other.layout is not torch.strided:
-        other = sparse(other, input._fmt, index_dtype=input.index_dtype)
     if not isinstance(other, SparseTensor):
-        raise NotImplementedError(
-            "copy_ of a dense tensor to a SparseTensor: convert it with scorch.sparse first"
-        )
+        if other.layout is torch.strided:
+            raise NotImplementedError(
+                "copy_ of a dense tensor to a SparseTensor: convert it with scorch.sparse first"
+            )
+        other = sparse(other, input._fmt, index_dtype=input.index_dtype)
     if not same_structure(input, other):
         raise ValueError(
             "copy_: expected a SparseTensor of the same format and structure; to replace the structure, "

@@ -346,9 +346,9 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
     >>> scorch.topk(torch.tensor([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]]), 2)
     SparseTensor(csr, 2x3, nnz=4, density=66.7%, float32, int32)
     """
-    if not isinstance(x, torch.Tensor) or isinstance(x, SparseTensor) or not x.is_floating_point():
-        plain = isinstance(x, torch.Tensor) and not isinstance(x, SparseTensor)
-        got = x.dtype if plain else type(x).__name__
+    dense = isinstance(x, torch.Tensor) and not isinstance(x, SparseTensor)
+    if not dense or not x.is_floating_point():
+        got = x.dtype if dense else type(x).__name__
         raise TypeError(f"topk: expected a dense tensor of a floating point type, got {got}")
     k, dim = _whole("k", k), axis(_whole("dim", dim), x.dim())
     _in_range("topk", k, 0, x, dim)

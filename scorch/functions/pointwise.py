@@ -466,12 +466,8 @@ def changing(f: Callable, name: str) -> Callable:
     def changed(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         if isinstance(input, SparseTensor):
             raise NotImplementedError(f"{name} of a SparseTensor is not available: use {name[:-1]}")
-        # what a gradient to another operand needs of the input is what it was
-        before = (
-            input.clone()
-            if _torch.is_differentiated([x for x in args if isinstance(x, torch.Tensor)])
-            else input
-        )
+        recorded = _torch.is_differentiated([x for x in args if isinstance(x, torch.Tensor)])
+        before = input.clone() if recorded else input  # which gradients to the others are made of
         made = f(before, *args, **kwargs)
         if made.shape != input.shape:
             raise ValueError(f"{name}: expected a result {list(input.shape)}, got {list(made.shape)}")

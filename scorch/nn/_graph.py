@@ -524,13 +524,14 @@ class RGCNConv(nn.Module):
             raise ValueError(f"x: expected features [N, in] or None, got shape {list(x.shape)}")
         nodes, dtype = (self.in_channels, self.weight.dtype) if x is None else (len(x), x.dtype)
         matrix, beside = edge_index, [nodes, self.num_relations * nodes]
+        cube = [self.num_relations, nodes, nodes]
         if isinstance(matrix, SparseTensor):
-            if list(matrix.shape) == [self.num_relations, nodes, nodes]:
+            if list(matrix.shape) == cube:
                 turn = lambda: edge_index.permute(1, 0, 2).reshape(beside)  # noqa: E731
                 matrix = self._matrix(edge_index, None, dtype, turn)
             if list(matrix.shape) != beside:
-                expected = f"{beside} or {[self.num_relations, nodes, nodes]}"
-                raise ValueError(f"edge_index: expected a SparseTensor {expected}, got {list(matrix.shape)}")
+                got = list(matrix.shape)
+                raise ValueError(f"edge_index: expected a SparseTensor {beside} or {cube}, got {got}")
         else:
             if edge_type is None:
                 raise ValueError("edge_type: expected [E] types for this edge_index, got None")

@@ -126,9 +126,9 @@ def unfilled(a: SparseTensor) -> SparseTensor:
     a = unpadded(a)
     if not fills(layout(a._fmt, a._ndim)):
         return a
-    index, values = a.indices().long(), a.values()
-    at = places(values != 0)
-    return build(canonical(a.shape, index[:, at], values[at]), "csr", a.index_dtype)
+    e = entries(a)
+    at = places(e.values != 0)
+    return build(Entries(e.shape, e.indices[:, at], e.values[at]), "csr", a.index_dtype)
 
 
 def fibres(a: SparseTensor) -> torch.Tensor:

@@ -162,9 +162,9 @@ class SparseTensor(_Tensor):
         return f"scorch {_C.version} meta 5 {facts}"
 
     def __reduce_ex__(self, protocol: builtins.int) -> tuple:
-        is_param = bool(self.__dict__.get("_is_param"))
         arrays = tuple([a.clone() if _torch.is_read_only(a) else a.detach() for a in self._arrays()])
-        return rooms.saved._rebuild_v1, (self._fmt, tuple(self.shape), arrays, is_param, self.requires_grad)
+        facts = self._fmt, tuple(self.shape), arrays, self._is_param, self.requires_grad
+        return rooms.saved._rebuild_v1, facts
 
     def __deepcopy__(self, memo: dict) -> SparseTensor:
         if self.requires_grad and not self.is_leaf:
@@ -172,8 +172,8 @@ class SparseTensor(_Tensor):
                 "deepcopy of a SparseTensor that was computed with a gradient: detach() it first"
             )
         new = self._like([copy.deepcopy(a, memo) for a in self._arrays()])
-        if "_is_param" in self.__dict__:
-            new._is_param = self._is_param
+        if self._is_param:
+            new._is_param = True
         memo[id(self)] = new
         return new.requires_grad_(self.requires_grad)
 
@@ -299,7 +299,7 @@ class SparseTensor(_Tensor):
         density = f"density={100 * self.density:.3g}%, " if plain else ""
         text = f"SparseTensor({self._fmt}, {shape}, nnz={nnz}, {density}"
         text += f"{str(self.dtype)[6:]}, {str(self.index_dtype)[6:]})"
-        return ("Parameter containing:\n" if getattr(self, "_is_param", False) else "") + text
+        return ("Parameter containing:\n" if self._is_param else "") + text
 
     __str__ = __repr__
 
