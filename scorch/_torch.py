@@ -19,6 +19,7 @@ from torch._C._dynamo import eval_frame
 from torch._C._functorch import is_legacy_batchedtensor, peek_interpreter_stack
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
+from torch._lowrank import _svd_lowrank as svd_lowrank
 from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
 from torch.jit import _recursive
@@ -28,7 +29,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from . import _C
 
 F = TypeVar("F", bound=Callable[..., Any])
-__all__ = ["DisableTorchFunctionSubclass", "is_legacy_batchedtensor", "outside_graphs"]
+__all__ = ["DisableTorchFunctionSubclass", "is_legacy_batchedtensor", "outside_graphs", "svd_lowrank"]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
 _STAGES = ("index", "path", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")

@@ -71,6 +71,29 @@ def test_gradients_to_what_is_dense():
         torch.corrcoef(a.requires_grad_())
 
 
+LOW_RANK = {
+    "svd_lowrank": lambda a: torch.svd_lowrank(a, 3),
+    "svd_lowrank about M": lambda a: torch.svd_lowrank(a, 3, M=torch.ones(12, 9).double()),
+    "svd_lowrank, one product": lambda a: torch.svd_lowrank(a, 3, niter=0),
+    "svd_lowrank, wide": lambda a: torch.svd_lowrank(a.T, 3),
+    "pca_lowrank": lambda a: torch.pca_lowrank(a, 3),
+    "pca_lowrank, not centered": lambda a: torch.pca_lowrank(a, 3, center=False),
+}
+
+
+@pytest.mark.parametrize("f", LOW_RANK.values(), ids=LOW_RANK)
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(4,3)"])
+def test_gradients_of_factors_of_low_rank(f, format):
+    x = matrix(12, 9, density=0.4)
+    a = scorch.sparse(x, format).requires_grad_()
+    for y in (x.requires_grad_(), a):
+        left, middle, right = seeded(f, y)
+        (left.square().cos().sum() + middle.sum() + (right[:, 0] ** 4).sum()).backward()
+    same(a.grad, torch.where(scorch.map(a.detach(), torch.ones_like).to_dense() > 0, x.grad, 0))
+    with pytest.raises(ValueError, match="q from 0 to 9"):
+        torch.pca_lowrank(a, 10)
+
+
 @pytest.mark.parametrize("name", ["t.default", "transpose.int", "permute.default", "view.default"])
 def test_views_are_fresh_objects(name):
     a = scorch.sparse(square())

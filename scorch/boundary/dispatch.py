@@ -67,7 +67,9 @@ def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) 
     if not isinstance(other, SparseTensor):
         if other.layout is torch.strided:
             raise NotImplementedError(
-                "copy_ of a dense tensor to a SparseTensor: convert it with scorch.sparse first"
+                "copy_ of a dense tensor to a SparseTensor: convert it with scorch.sparse first; "
+                "torch.autograd.gradcheck in its fast mode takes a function of the values, "
+                "lambda v: f(scorch.map(A, lambda _: v))"
             )
         other = sparse(other, input._fmt, index_dtype=input.index_dtype)
     if not same_structure(input, other):

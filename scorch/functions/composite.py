@@ -215,3 +215,24 @@ def feature_dropout(dims: int) -> Callable:
         return input * noise.view(*channels, *[1] * (rank(input) - len(channels)))
 
     return dropped
+
+
+# ---- factors of low rank ----
+def svd_lowrank(
+    A: SparseTensor, q: int | None = 6, niter: int | None = 2, M: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """``torch.svd_lowrank``, whose own code multiplies by A."""
+    return _torch.svd_lowrank(A, q, niter, M)
+
+
+def pca_lowrank(
+    A: SparseTensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """``torch.pca_lowrank``: the means are taken from products, A keeps its zeros."""
+    m, n = A.shape[-2:]
+    q = min(6, m, n) if q is None else q
+    if not 0 <= q <= min(m, n) or niter < 0:
+        raise ValueError(
+            f"pca_lowrank: expected q from 0 to {min(m, n)} and niter >= 0, got q={q} and niter={niter}"
+        )
+    return svd_lowrank(A, q, niter, A.mean(-2, keepdim=True) if center else None)
