@@ -17,6 +17,7 @@ import torch
 from torch._C import DisableTorchFunctionSubclass, _AutoDispatchBelowAutograd
 from torch._C._dynamo import eval_frame
 from torch._C._functorch import is_legacy_batchedtensor, peek_interpreter_stack
+from torch._functorch import eager_transforms
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch._lowrank import _svd_lowrank as svd_lowrank
@@ -29,7 +30,13 @@ from torch.utils._python_dispatch import _disable_current_modes
 from . import _C
 
 F = TypeVar("F", bound=Callable[..., Any])
-__all__ = ["DisableTorchFunctionSubclass", "is_legacy_batchedtensor", "outside_graphs", "svd_lowrank"]
+__all__ = [
+    "DisableTorchFunctionSubclass",
+    "eager_transforms",
+    "is_legacy_batchedtensor",
+    "outside_graphs",
+    "svd_lowrank",
+]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
 _STAGES = ("index", "path", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")
@@ -501,6 +508,20 @@ def in_functorch() -> bool:
     return peek_interpreter_stack() is not None
 
 
+def in_vmap() -> bool:
+    """Whether a level of functorch computes a batch."""
+    batches = torch._C._functorch.TransformType.Vmap
+    return any(level.key() == batches for level in torch._C._functorch.get_interpreter_stack() or ())
+
+
+def beneath_transforms(f: Callable, *args: object) -> object:
+    """What f makes where no functorch transform is at work: a constant of those that are."""
+    if not in_functorch():
+        return f(*args)
+    with temporarily_clear_interpreter_stack():
+        return f(*args)
+
+
 def in_forward_mode() -> bool:
     """Whether a level of forward mode is open: tensors may have tangents."""
     return forward_ad._current_level >= 0
@@ -519,7 +540,9 @@ def plainly() -> Iterator[None]:
 
 
 def is_wrapped(x: torch.Tensor) -> bool:
-    """Whether x belongs to a level of functorch."""
+    """Whether x belongs to a level of functorch; to dynamo, which cannot ask, everything in one does."""
+    if torch.compiler.is_dynamo_compiling():
+        return in_functorch()
     return torch._C._functorch.is_functorch_wrapped_tensor(x)
 
 

@@ -3,6 +3,17 @@
 Importing this package fills the tables that the class consults and registers the operators.
 """
 
-from . import attention, below, comparing, distributed, dynamic, fake, rules, sizes, table
+from . import attention, below, comparing, distributed, dynamic, fake, rules, sizes, table, transforms
 
-__all__ = ["attention", "below", "comparing", "distributed", "dynamic", "fake", "rules", "sizes", "table"]
+__all__ = [
+    "attention",
+    "below",
+    "comparing",
+    "distributed",
+    "dynamic",
+    "fake",
+    "rules",
+    "sizes",
+    "table",
+    "transforms",
+]

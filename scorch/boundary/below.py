@@ -1,9 +1,9 @@
 """What operators of the dispatcher mean that torch's own code calls on a SparseTensor.
 
-Functions that torch writes in Python or C++ (torch.lobpcg, torch.svd_lowrank, torch.tensordot, transforms of
-torch.func) call operators below the table of functions. Those of the list here mean what the functions of the
+Functions that torch writes in Python or C++ (torch.lobpcg, torch.cov, F.cosine_similarity, forward mode and
+torch.vmap) call operators below the table of functions. Those of the list here mean what the functions of the
 same name mean there, by the same handlers: there is one table. They run below autograd, so they return
-tensors of their own and record nothing; derivatives are torch's, and those to A are dense.
+tensors of their own and record nothing; derivatives are torch's, and those to A would be dense.
 """
 
 from __future__ import annotations

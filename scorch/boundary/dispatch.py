@@ -84,7 +84,10 @@ def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) 
 
 def filled(a: SparseTensor, value: float, dtype: torch.dtype | None = None) -> SparseTensor:
     """A's structure with one value everywhere."""
-    return a._with_values(torch.full_like(a._val, value, dtype=dtype))
+    values = torch.full_like(a._val, value, dtype=dtype)
+    if _torch.is_wrapped(a._val):  # by a transform of torch.func, which may be over
+        return a._like([*a._arrays()[:-1], values])
+    return a._with_values(values)
 
 
 def _empty_strided(a: SparseTensor, size, stride, **options: object) -> SparseTensor:

@@ -447,7 +447,8 @@ def _zeros_like(
 ) -> SparseTensor:
     if torch.device(device or "cpu").type != "cpu":
         raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
-    return dispatch.filled(input, 0, dtype).requires_grad_(requires_grad)
+    zeros = dispatch.filled(input, 0, dtype)
+    return zeros.requires_grad_() if requires_grad else zeros
 
 
 for _name in ("new_ones", "new_full", "new_empty", "new_tensor"):

@@ -737,6 +737,9 @@ class SparseTensor(_Tensor):
     # ---- refused or redefined ----
     def requires_grad_(self, requires_grad: builtins.bool = True) -> SparseTensor:
         """Asks for a gradient: ``A.grad`` is then a SparseTensor with the structure of A."""
+        if _torch.in_functorch() and _torch.is_wrapped(self._val):
+            self._val.requires_grad_(requires_grad)
+            return self
         with _torch.DisableTorchFunctionSubclass():
             return super().requires_grad_(requires_grad)
 

@@ -71,7 +71,7 @@ class _Make(_torch.AutogradNode):
 
     @staticmethod
     def backward(ctx, grad):
-        return None if grad is None else _values_at(ctx.structure, ctx.count, grad), None
+        return None if grad is None else values_of_grad(ctx.structure, ctx.count, grad), None
 
 
 def same_arrays(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -80,7 +80,7 @@ def same_arrays(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return same and all(one[n] is other[n] for n in one["_names"][:-1])
 
 
-def _values_at(structure: dict[str, Any], count: int, grad: torch.Tensor) -> torch.Tensor:
+def values_of_grad(structure: dict[str, Any], count: int, grad: torch.Tensor) -> torch.Tensor:
     """The values of a gradient at the entries of a structure; users may give any tensor of its shape."""
     # Arrays of a graph are not known; torch.compile sees to it that gradients fit.
     if isinstance(grad, SparseTensor) and (_torch.in_graph() or same_arrays(structure, grad.__dict__)):
@@ -104,8 +104,11 @@ def _values_in_graph(a: torch.Tensor) -> torch.Tensor:
 
 
 def _values(a: torch.Tensor) -> torch.Tensor:
-    if a._val.requires_grad or _torch.in_functorch():  # made where calls are traced or transformed
+    if a._val.requires_grad:  # made where calls are traced or transformed
         return a._val
+    if _torch.in_functorch():
+        outside = needs_grad(a) and not _torch.is_wrapped(a._val)
+        return _torch.beneath_transforms(_Values.apply, a) if outside else a._val
     if needs_grad(a):
         return _Values.apply(a)
     return _dual(a) if _torch.in_forward_mode() else a._val.detach()  # which drops tangents
@@ -116,13 +119,17 @@ def _dual(a: torch.Tensor) -> torch.Tensor:
     tangent = forward_ad.unpack_dual(a).tangent
     if tangent is None:
         return a._val
-    return forward_ad.make_dual(a._val, _values_at(a.__dict__, a._val.shape[0], tangent))
+    return forward_ad.make_dual(a._val, values_of_grad(a.__dict__, a._val.shape[0], tangent))
 
 
 def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
     """The SparseTensor of arrays that an operation computed, the values perhaps differentiably."""
     *structure, values = arrays
-    if _torch.in_transform() or torch.compiler.is_dynamo_compiling() or not values.requires_grad:
+    if torch.compiler.is_dynamo_compiling() or not values.requires_grad:
+        return wrap(form, shape, arrays)
+    if _torch.in_functorch() and not _torch.is_wrapped(values):  # any more, or of a captured tensor
+        return _torch.beneath_transforms(assemble, form, shape, arrays)
+    if _torch.in_transform():
         return wrap(form, shape, arrays)
     if not torch.is_grad_enabled():
         return wrap(form, shape, (*structure, values.detach()))

@@ -16,7 +16,7 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
     """A SparseTensor over component arrays in the order of ``form.names``; they are not looked at."""
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
-        return _wrap_in_graph(form.text, tuple(shape), *arrays)
+        return assembled(form.text, tuple(shape), *arrays)
     kind = _OnTheWay if torch.compiler.is_exporting() else SparseTensor
     if is_composed(form.text):
         kind = rooms.composed.Composed
@@ -24,7 +24,8 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
 
 
 @_torch.node
-def _wrap_in_graph(text: str, shape: tuple[int, ...], *arrays: torch.Tensor) -> SparseTensor:
+def assembled(text: str, shape: tuple[int, ...], *arrays: torch.Tensor) -> SparseTensor:
+    """The same, perhaps differentiably; a node of its own in graphs."""
     return rooms.values.assemble(layout(text, len(shape)), shape, arrays)
 
 

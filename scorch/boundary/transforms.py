@@ -1,0 +1,97 @@
+"""SparseTensors as arguments of torch.func's transforms: their values are wrapped, and differentiated.
+
+functorch wraps each tensor among the arguments of ``grad``, ``vjp`` and ``jacrev`` as a whole. What comes
+out would be no SparseTensor: calls on it would pass by the table of functions, and its gradient would be
+that of a dense matrix. So the two functions that wrap and unwrap take a SparseTensor apart. Between them it
+is one of wrapped values, and ``requires_grad`` and ``torch.autograd.grad`` mean these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch.autograd.graph import GradientEdge
+
+from .. import _torch
+from ..tensor.sparsetensor import HANDLERS, SparseTensor, partwise
+from ..tensor.values import values_of, values_of_grad
+from ..tensor.wrapping import assembled
+
+
+def _like(x: SparseTensor, arrays: list[torch.Tensor]) -> SparseTensor:
+    if torch.compiler.is_dynamo_compiling():
+        _torch.admit_nodes()
+    return assembled(x._fmt, tuple(x._shape), *arrays)
+
+
+def _wrap(plainly: Callable) -> Callable:
+    def wrap(x: torch.Tensor, level: int) -> torch.Tensor:
+        if not isinstance(x, SparseTensor):
+            return plainly(x, level)
+        return x._like([*x._arrays()[:-1], plainly(values_of(x), level)])
+
+    return wrap
+
+
+def _unwrap(plainly: Callable) -> Callable:
+    def unwrap(x: torch.Tensor, level: int) -> torch.Tensor:
+        if not isinstance(x, SparseTensor):
+            return plainly(x, level)
+        return _like(x, [plainly(array, level) for array in x._arrays()])
+
+    return unwrap
+
+
+def _differentiated(x: torch.Tensor | None) -> torch.Tensor | None:
+    return x._val if isinstance(x, SparseTensor) and _torch.is_wrapped(x._val) else x
+
+
+def _as_differentiated(y: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
+    if grad is None or _differentiated(y) is y:
+        return grad
+    *structure, values = y._arrays()
+    plain = [_torch.numbers_of(array, "a structure") for array in structure]
+    return values_of_grad(y._like([*plain, values]).__dict__, values.shape[0], grad)
+
+
+def _as_given(x: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
+    """The gradient to x from that to its values; dense in a batch, whose elements are no SparseTensors."""
+    if grad is None or _differentiated(x) is x:
+        return grad
+    made = _like(x, [*x._arrays()[:-1], grad])
+    return made.to_dense() if _torch.in_vmap() else made
+
+
+def _listed(x: object) -> Sequence:
+    return [x] if isinstance(x, torch.Tensor | GradientEdge) else list(x)
+
+
+@partwise
+def grad(
+    outputs: object, inputs: object, grad_outputs: object = None, *args: object, **options: object
+) -> tuple[torch.Tensor | None, ...]:
+    """``torch.autograd.grad``; where values are wrapped it is asked for these."""
+    outputs, inputs = _listed(outputs), _listed(inputs)
+    if grad_outputs is not None:
+        grad_outputs = list(map(_as_differentiated, outputs, _listed(grad_outputs)))
+    with _torch.DisableTorchFunctionSubclass():
+        wanted = [_differentiated(x) for x in inputs]
+        found = torch.autograd.grad(
+            [_differentiated(y) for y in outputs], wanted, grad_outputs, *args, **options
+        )
+    return tuple(map(_as_given, inputs, found))
+
+
+_torch.replace(_torch.eager_transforms, "_wrap_for_grad", _wrap)
+_torch.replace(_torch.eager_transforms, "_unwrap_for_grad", _unwrap)
+HANDLERS[torch.autograd.grad] = grad
+
+
+@partwise
+def _requires_grad(x: SparseTensor) -> bool:
+    with _torch.DisableTorchFunctionSubclass():
+        return _differentiated(x).requires_grad
+
+
+HANDLERS[torch.Tensor.requires_grad.__get__] = _requires_grad
