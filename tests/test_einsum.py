@@ -433,3 +433,17 @@ def test_duplicates_of_bool_count_once_each_time():
     twice = scorch.coo(torch.tensor([[0, 0], [1, 1]]), torch.tensor([True, True]), (2, 2))
     for _ in range(3):
         assert scorch.einsum("ij->i", twice).tolist() == scorch.einsum("ij->i", twice.coalesce()).tolist()
+
+
+@pytest.mark.parametrize("terms", [64, 65, 100])
+@pytest.mark.parametrize("format", ["dense", "csr"])
+def test_sums_of_more_terms_than_are_listed(terms, format):
+    """They are taken apart at their first operator: right, or refused."""
+    text = "y[i] = " + " + ".join(["A[i,j] * x[j]"] * terms)
+    A, x = torch.eye(3), torch.arange(3.0)
+    try:
+        torch.testing.assert_close(
+            scorch.evaluate(text, A=A if format == "dense" else scorch.sparse(A), x=x), terms * x
+        )
+    except NotImplementedError as e:
+        assert format == "dense", e

@@ -111,12 +111,15 @@ static int parts_of(Prog *p, Expr *e, bool product, bool under, Part *out, int n
     return parts_of(p, e->kid[1], product, under != (e->op == O_DIV || e->op == O_SUB), out, n);
 }
 
+/* The two of its first operator where there are too many, each of which has fewer. */
 static int parts(Prog *p, Expr *e, bool product, Part *out)
 {
     const int n = parts_of(p, e, product, false, out, 0);
     if (n <= MAXFACTOR) return n;
-    out[0] = (Part){e, false};
-    return 1;
+    const bool negative = e->op == O_NEG;
+    out[0] = (Part){negative ? expr_const(p, -1) : e->kid[0], false};
+    out[1] = (Part){e->kid[negative ? 0 : 1], e->op == O_DIV || e->op == O_SUB};
+    return 2;
 }
 
 /* What is not `under` in order, then what is. */
