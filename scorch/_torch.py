@@ -546,13 +546,13 @@ def is_wrapped(x: torch.Tensor) -> bool:
     return torch._C._functorch.is_functorch_wrapped_tensor(x)
 
 
-def version(x: torch.Tensor) -> object:
-    """What is another when x was written to: torch does not count for what was made in inference mode."""
-    return _C.fingerprint((x.contiguous(),)) if x.is_inference() else x._version
+def contents(*tensors: torch.Tensor) -> bytes:
+    """A number for what tensors hold, whoever wrote it: torch does not count fused optimizers or NumPy."""
+    return _C.fingerprint(tuple([x.detach().contiguous() for x in tensors]))
 
 
 def version_of_structure(x: torch.Tensor) -> int:
-    """The same of pos and crd, which nobody should write to: they are not read for it."""
+    """What is another when pos or crd was written to by torch; nobody else should, so they are not read."""
     return 0 if x.is_inference() else x._version
 
 

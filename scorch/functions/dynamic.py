@@ -39,14 +39,22 @@ _SHAPES = 256  # whose speeds are kept
 
 # ---- copies that are kept ----
 class _Kept(NamedTuple):
-    """Of a weight: what it was, and a copy that lies the other way, or None before there is one."""
+    """Of a weight: what is known of it without reading it, a copy that lies the other way, or None before
+    there is one, and the number of what was copied."""
 
     weight: weakref.ref
     state: tuple
     copy: torch.Tensor | None
+    number: bytes | None
 
 
 _kept: dict[int, _Kept] = {}
+
+
+def _number_of(w: torch.Tensor) -> bytes | None:
+    """A number for what a weight holds, whoever wrote it: torch does not count what fused optimizers do."""
+    whole = w if w.is_contiguous() else w.t()
+    return _torch.contents(whole) if whole.is_contiguous() else None
 
 
 def _copy_of(w: torch.Tensor, at_once: bool) -> torch.Tensor | None:
@@ -58,10 +66,12 @@ def _copy_of(w: torch.Tensor, at_once: bool) -> torch.Tensor | None:
     key, state = id(base), (_torch.address(w), w._version, tuple(w.shape), w.stride())
     kept = _kept.get(key)
     same = kept is not None and kept.weight() is base and kept.state == state
-    if same and kept.copy is not None:
+    number = _number_of(w) if same or at_once else None
+    if same and kept.copy is not None and kept.number == number:
         return kept.copy
-    copy = w.detach().contiguous() if same or at_once else None
-    _kept[key] = _Kept(weakref.ref(base, lambda _: _kept.pop(key, None)), state, copy)
+    copy = None if not (same or at_once) else w.detach().contiguous()
+    lasts = copy if number is not None else None
+    _kept[key] = _Kept(weakref.ref(base, lambda _: _kept.pop(key, None)), state, lasts, number)
     return copy
 
 

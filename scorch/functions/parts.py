@@ -265,7 +265,7 @@ def _as_asked(
                 f"one of {', '.join(given)}"
             )
         text = bound(format, rank(x)).text
-        given[name] = kept(x, f"as {text}", partial(x.convert, text), read=True)
+        given[name] = kept(x, f"as {text}", partial(x.convert, text))
     return list(given.values()), rest
 
 

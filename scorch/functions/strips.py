@@ -268,7 +268,7 @@ def strips(
         return _placed(found, place, rows.values(), wide) if places else found
     key = [(_torch.address(a), _torch.version_of_structure(a)) for a in arrays[:-1]]
     if not additive:
-        key.append((_torch.address(arrays[-1]), _torch.version(arrays[-1])))
+        key.append((_torch.address(arrays[-1]), _torch.contents(arrays[-1])))
     kept = mask.__dict__.setdefault("_strips", {})
     kind = wide, additive, places
     if kind not in kept or kept[kind].key != key:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .._torch import apart, constant, surely, unknown_size, version
+from .._torch import apart, constant, contents, in_transform, surely, unknown_size
 from ..functions import autocast
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
@@ -49,10 +49,11 @@ class _Derived:
         self, graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype, make: Callable[[], Any]
     ) -> Any:
         shown = graph.local if isinstance(graph, RowShards) else graph
-        if torch.compiler.is_compiling() or any(x is not None and needs_grad(x) for x in (shown, weight)):
+        recorded = any(x is not None and needs_grad(x) for x in (shown, weight))
+        if recorded or in_transform() or torch.compiler.is_compiling():
             return make()
         source = graph.values() if isinstance(graph, SparseTensor | RowShards) else graph
-        key = (dtype, version(source), None if weight is None else (id(weight), version(weight)))
+        key = dtype, contents(source, *(() if weight is None else (weight,)))
         if self._graph is None or self._graph() is not graph or self._key != key:
             self._made, self._key, self._graph = make(), key, weakref.ref(graph)
         return self._made

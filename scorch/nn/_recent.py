@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from .. import _C
+from .. import _torch
 
 
 class Recent:
@@ -24,7 +24,7 @@ class Recent:
 
     def __call__(self, arrays: Sequence[torch.Tensor], options: tuple, make: Callable) -> tuple:
         """The arrays that are kept: who hands them to a caller copies them."""
-        key = (_C.fingerprint(tuple([a.contiguous() for a in arrays])), options)
+        key = _torch.contents(*arrays), options
         self._made[key] = self._made.pop(key, None) or make()
         self._made.move_to_end(key)
         while len(self._made) > 1 and sum(a.nbytes for m in self._made.values() for a in m) > self.LIMIT:

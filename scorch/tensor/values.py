@@ -205,21 +205,19 @@ def once(a: SparseTensor) -> SparseTensor:
     return a.coalesce()
 
 
-def kept(
-    a: SparseTensor, name: str, make: Callable[[], Any], structural: bool = False, read: bool = False
-) -> Any:
+def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool = False) -> Any:
     """What make() derives from a, kept with it until its arrays are written to.
 
     Where calls are traced or transformed, and where a requires a gradient, it belongs to its call. What is
-    structural is not derived from the values, nor from what they require. With read, values are read through
-    and so seen to be others whoever wrote to them, also where torch does not count.
+    structural is not derived from the values, nor from what they require. Else values are read through, and
+    so seen to be others whoever wrote to them.
     """
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or (not structural and tracked(a)):
         return make()
     facts = a.__dict__
-    key = _versions(facts, a._names[:-1] if structural else a._names)
-    if read:
-        key = (*key, _C.fingerprint((facts["_val"],)))
+    key = _versions(facts, a._names[:-1])
+    if not structural:
+        key = (*key, _torch.contents(facts["_val"]))
     store = facts.setdefault("_derived", {})
     found = store.get(name)
     if found is None or found[0] != key:
@@ -228,12 +226,8 @@ def kept(
 
 
 def _versions(facts: dict[str, Any], names: tuple[str, ...]) -> tuple[int, ...]:
-    """How often arrays were written to; torch does not count for those that were made in inference mode."""
-    try:
-        return tuple([facts[name]._version for name in names])
-    except RuntimeError:
-        of = {"_val": _torch.version}
-        return tuple([of.get(name, _torch.version_of_structure)(facts[name]) for name in names])
+    """How often arrays of a structure were written to."""
+    return tuple([_torch.version_of_structure(facts[name]) for name in names])
 
 
 def bytes_kept(a: SparseTensor) -> dict[str, int]:
