@@ -548,7 +548,7 @@ def is_wrapped(x: torch.Tensor) -> bool:
 
 def contents(*tensors: torch.Tensor) -> bytes:
     """A number for what tensors hold, whoever wrote it: torch does not count fused optimizers or NumPy."""
-    return _C.fingerprint(tuple([x.detach().contiguous() for x in tensors]))
+    return _C.fingerprint(tuple([x if x.is_contiguous() else x.contiguous() for x in tensors]))
 
 
 def version_of_structure(x: torch.Tensor) -> int:
