@@ -353,3 +353,17 @@ def test_what_would_change_it_in_place_is_no_method():
         bool(h)
     again = pickle.loads(pickle.dumps(h))
     assert torch.equal(again.to_dense(), h.to_dense()) and len(h) == 3 and len({h, again}) == 2
+
+
+@pytest.mark.parametrize("shape", [(0,), (4, 0), (2, 3, 0), (0, 5), (2, 0, 5)])
+def test_operands_of_no_elements(shape):
+    x, w = torch.zeros(shape), torch.rand(shape[-1], 3)
+    assert torch.equal(scorch.dynamic(x) @ w, x @ w)
+    assert torch.equal(F.linear(scorch.dynamic(x), w.t()), x @ w)
+    assert scorch.dynamic(x).way(w) == "dense"
+
+
+def test_a_weight_whose_rows_overlap():
+    x, w = integers(200, 256, zeros=0.5), integers(1, 1856)[0].unfold(0, 300, 5)[:256]
+    assert torch.equal(scorch.dynamic(x) @ w, x @ w)
+    assert torch.equal(scorch.dynamic(x.t()).t() @ w, x @ w)

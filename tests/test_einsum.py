@@ -447,3 +447,12 @@ def test_sums_of_more_terms_than_are_listed(terms, format):
         )
     except NotImplementedError as e:
         assert format == "dense", e
+
+
+def test_constants_that_float64_rounds():
+    a, exact = scorch.sparse(torch.eye(2, dtype=torch.int64)), 2**60 + 2**10
+    assert scorch.evaluate(f"C[i,j] = A[i,j] * {exact}", A=a).values().tolist() == [exact] * 2
+    for number in (2**53 + 1, 2**60 + 1, 2**63 - 1):
+        with pytest.raises(ValueError, match="rounded in float64"):
+            scorch.evaluate(f"C[i,j] = A[i,j] * {number}", A=a)
+        assert scorch.evaluate("C[i,j] = A[i,j] * a", A=a, a=number).values().tolist() == [number] * 2

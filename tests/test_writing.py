@@ -163,3 +163,35 @@ def test_a_triangle_drops_what_is_no_number():
     for bad in (torch.nan, torch.inf):
         dense = torch.tensor([[1.0, bad], [2.0, 3.0]])
         assert torch.equal(scorch.sparse(dense, "csr").tril_().to_dense(), dense.tril())
+
+
+# ---- what is refused ----
+def test_copies_that_would_not_be_recorded():
+    a, b = scorch.sparse(torch.eye(3)).requires_grad_(), scorch.sparse(torch.eye(3))
+    for call in (lambda: a.copy_(b), lambda: b.copy_(a * 2), lambda: (a * 1).copy_(b)):
+        with pytest.raises(NotImplementedError, match="not recorded"):
+            call()
+    with torch.no_grad():
+        assert_close(a.copy_(b * 2).to_dense(), 2 * torch.eye(3))
+    x = torch.zeros(3, 3).copy_(a)
+    x.sum().backward()
+    assert_close(a.grad.to_dense(), torch.eye(3))
+
+
+@pytest.mark.parametrize("name", ["add_", "sub_"])
+def test_sums_into_elements_that_share_memory(name):
+    x = torch.ones(1, 3).expand(4, 3)
+    with pytest.raises(RuntimeError, match="clone it"):
+        getattr(x, name)(scorch.sparse(torch.ones(4, 3)))
+    assert torch.equal(x, torch.ones(4, 3))
+
+
+def test_values_that_are_complex():
+    a = scorch.sparse(torch.eye(3))
+    calls = (
+        lambda: a * 1j, lambda: a / 1j, lambda: scorch.map(a, lambda v: v * 1j),
+        lambda: a * torch.ones(3, 3, dtype=torch.complex64), lambda: torch.mul(a, torch.tensor(1j)),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(TypeError, match="real type"):
+            call()

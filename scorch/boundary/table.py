@@ -428,7 +428,16 @@ for _name in ("addmm", "addmv", "addr", "addbmm", "baddbmm"):
     _put_any(pointwise.changing(getattr(products, _name), f"{_name}_"), f"{_name}_")
 for _name in ("fill_diagonal_", "index_fill_", "index_put_"):
     _put(getattr(writing, _name), _name)
-HANDLERS[torch.Tensor.copy_] = partwise(dispatch.copy_)
+
+
+@partwise
+def _copy_(input: torch.Tensor, other: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    if isinstance(input, SparseTensor):
+        writing.refuse_recorded("copy_", input, other)
+    return dispatch.copy_(input, other, non_blocking)
+
+
+HANDLERS[torch.Tensor.copy_] = _copy_
 
 
 # ---- making others ----

@@ -185,7 +185,8 @@ def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, know
 def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, Callable]:
     """The way that is expected to be fastest, how many values pay for listing them, and how dense is made."""
     rows, columns = x.shape
-    if x.numel() * w.shape[1] < _SMALL:
+    work = x.numel() * w.shape[1]
+    if not work or work < _SMALL:
         return "dense", 0, _dense
     seen, full, values = _C.census(x, max(1, min(_STEP, rows // _FEW)))
     known, share = _known.get(_key(x, w, turned)), rows / seen
@@ -203,8 +204,9 @@ def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, C
 
 # ---- products ----
 def _prepared(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """x along rows, w along rows or columns."""
-    return x if x.stride(1) == 1 else x.contiguous(), w if 1 in w.stride() else w.contiguous()
+    """x along rows, w along rows or columns, which do not overlap."""
+    apart = any(a.stride(1) == 1 and a.stride(0) >= a.shape[1] for a in (w, w.t()))
+    return x if x.stride(1) == 1 else x.contiguous(), w if apart else w.contiguous()
 
 
 def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
@@ -317,7 +319,7 @@ class Dynamic:
         """What the product with a matrix w takes now: "dense", "rows" or "values"."""
         if self._valid is not None:
             return "rows"
-        x, w = _prepared(self._x.detach().reshape(-1, self.shape[-1]), w.detach())
+        x, w = _prepared(_as_matrix(self._x.detach()), w.detach())
         return _choose(x, w, False)[0]
 
     def mask_shape(self) -> torch.Size:
@@ -394,6 +396,10 @@ def _plus(y: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     return y.add_(bias) if fits else y + bias
 
 
+def _as_matrix(x: torch.Tensor) -> torch.Tensor:
+    return x[None].flatten(0, -2)
+
+
 def _rows_times(h: Dynamic, w: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     """h [.., k] @ w [k, n] + bias"""
     x, valid = h._x, h._valid
@@ -402,7 +408,7 @@ def _rows_times(h: Dynamic, w: torch.Tensor, bias: torch.Tensor | None) -> torch
     if x.dim() == 2:
         return _plus(times(x, w, valid, False), bias)
     valid = None if valid is None else valid.reshape(-1)
-    y = _plus(times(x.reshape(-1, x.shape[-1]), w, valid, False), bias)
+    y = _plus(times(_as_matrix(x), w, valid, False), bias)
     return y.reshape(*x.shape[:-1], w.shape[1])
 
 

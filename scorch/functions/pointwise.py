@@ -500,6 +500,10 @@ def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -
     refuse_narrower(f"{name}_", torch.promote_types(x.dtype, a.dtype), x.dtype)
     if "mul" in name or x.dtype == torch.bool or not a._ndim:
         return changing(BINARY[name], f"{name}_")(x, a, **kwargs)
+    if any(n > 1 and not step for n, step in zip(x.shape, x.stride(), strict=True)):
+        raise RuntimeError(
+            f"{name}_: expected memory of its own for each element, got an expanded tensor: clone it"
+        )
     e, alpha = broadcast(a, x.shape), kwargs.get("alpha", 1)
     values = getattr(torch, name)(e.values.new_zeros(()), e.values, alpha=alpha)
     return x.index_put_(tuple(e.indices), values.to(x.dtype), accumulate=True)

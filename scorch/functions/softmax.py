@@ -175,6 +175,8 @@ def softmax_in_graph(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: 
 
 
 def _called(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
+    if not isinstance(a, SparseTensor):
+        raise TypeError(f"{'log_' * log}softmax: expected a SparseTensor, got {type(a).__name__}")
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
         return softmax_in_graph(a, dim, dtype, log)

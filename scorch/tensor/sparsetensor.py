@@ -188,6 +188,8 @@ class SparseTensor(_Tensor):
 
     def _with_values(self, values: torch.Tensor) -> SparseTensor:
         """This structure with other values [nnz], in storage order; padding is set to zero."""
+        if values.is_complex():
+            raise TypeError(f"expected values of a real type, got {values.dtype}: use A.to_dense()")
         if pads(self._fmt) and self.nnz:
             values = values.masked_fill(self.indices()[0] < 0, 0)
         if not is_dynamo_compiling() and rooms.values.is_plain(values) and values.is_contiguous():
