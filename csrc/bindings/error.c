@@ -48,7 +48,8 @@ int sc_bind_warn(const sc_program *p)
         PyExc_RuntimeWarning,
         "scorch: an expression runs in the interpreter, tens to hundreds of times slower than "
         "compiled code, because it could not be compiled: install a C compiler, set SCORCH_CC, or see "
-        "scorch.info(); scorch.stats() counts such calls",
+        "scorch.info(); what a compiler said that is there, SCORCH_JIT=on raises; scorch.stats() counts such "
+        "calls",
         2);
 }
 

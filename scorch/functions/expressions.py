@@ -195,7 +195,7 @@ def einsum(
         A dense tensor or a SparseTensor.
 
     Raises:
-        ValueError: letters, ranks or extents do not fit. TypeError: types differ.
+        ValueError: letters, ranks or extents do not fit. TypeError: an operand is no tensor.
         NotImplementedError: nothing here computes this yet; the message says what does.
         CompileError: the C compiler failed.
 
