@@ -27,6 +27,8 @@ class FeedForward(nn.Module):
         super().__init__()
         self.first, self.second = nn.Linear(features, hidden), nn.Linear(hidden, features)
         self.dynamic = dynamic
+        if dynamic:  # the same weight along columns, which are what is read: pays with few tokens
+            self.second.weight.data = self.second.weight.data.T.contiguous().T
 
     def activations(self, x: torch.Tensor) -> torch.Tensor:
         """x [tokens, features] -> [tokens, hidden]"""
