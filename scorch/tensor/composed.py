@@ -226,6 +226,7 @@ def _by_whole(name: str) -> Callable:
 
 for _name in _WHOLE.split():
     setattr(Composed, _name, _by_whole(_name))
+_torch.entries(vars(Composed))
 
 
 def whole(x: object) -> object:

@@ -1,0 +1,206 @@
+"""Composed tensors in the place of other tensors: copies, files, layers, graphs and functions of torch."""
+
+import copy
+import itertools
+import pickle
+
+import pytest
+import torch
+import torch.nn.functional as F
+from test_parts import FORMATS, OVERLAP, dense, matrix, plain, same
+
+import scorch
+import scorch.nn
+
+
+@pytest.mark.parametrize("form", [*FORMATS[:3], OVERLAP])
+def test_copies_and_files(form, tmp_path):
+    a = scorch.sparse(matrix(), format=form)
+    torch.save(a, tmp_path / "a.pt")
+    twins = [
+        copy.copy(a), copy.deepcopy(a), a.clone(), a.detach(), pickle.loads(pickle.dumps(a)),
+        torch.load(tmp_path / "a.pt", weights_only=True),
+    ]  # fmt: skip
+    for b in twins:
+        assert b.format == a.format and repr(b) == repr(a)
+        same(b, a)
+        same(b @ dense(32, 3), a @ dense(32, 3))
+    values = a.values()
+    values[0] += 1
+    same(a.parts[0].values()[:1], values[:1])
+    assert copy.deepcopy(torch.nn.Parameter(a)).format == a.format
+    text, shape, arrays, *_ = a.__reduce_ex__(2)[1]
+    arrays[0 if a.parts[0].format == "csr" else 1][-1] = 1000  # a file that was damaged
+    with pytest.raises(ValueError):
+        a.__reduce_ex__(2)[0](text, shape, arrays, False)
+
+
+@pytest.mark.parametrize("form", [*FORMATS[:3], FORMATS[4]])
+def test_values_in_place_are_seen(form):
+    d, x = matrix(), dense(32, 3)
+    a = scorch.sparse(d, format=form)
+    for step in (lambda a: a @ x, lambda a: a.to_dense(), lambda a: (a * x[:, 0]).to_dense()):
+        step(a)
+        a *= 2
+        d = d * 2
+        same(step(a), step(scorch.sparse(d, format="csr")))
+        a.values().mul_(0.5)
+        d = d / 2
+        same(step(a), step(scorch.sparse(d, format="csr")))
+    assert a.float().dtype == torch.float32 and a.float().format == a.format
+    assert scorch.map(a, torch.exp).format == a.format
+    assert a.to(index_dtype=torch.int64).index_dtype == torch.int64
+
+
+@pytest.mark.parametrize("form", FORMATS[:3])
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
+def test_optimizers(form, optimizer):
+    d, x = matrix(), dense(32, 3)
+    a = torch.nn.Parameter(scorch.sparse(d, format=form))
+    w = torch.nn.Parameter(a.detach().values().clone())
+    steps = [optimizer([p], lr=0.1) for p in (a, w)]
+    for _ in range(3):
+        (a @ x).square().sum().backward()
+        (a.detach()._with_values(w) @ x).square().sum().backward()
+        for step in steps:
+            step.step()
+            step.zero_grad()
+    torch.testing.assert_close(a.detach().values(), w.detach())
+    torch.nn.utils.clip_grad_norm_([a], 1.0)
+
+
+@pytest.mark.parametrize("form", FORMATS[:3])
+def test_layers(form):
+    torch.manual_seed(0)
+    layer = scorch.nn.Linear(32, 24, density=0.3, format=form, dtype=torch.float64)
+    x = dense(6, 32)
+    torch.testing.assert_close(layer(x), F.linear(x, layer.weight.detach().to_dense(), layer.bias))
+    layer(x).square().sum().backward()
+    other = scorch.nn.Linear(32, 24, density=0.3, format=form, dtype=torch.float64)
+    other.load_state_dict(layer.state_dict())
+    same(other(x), layer(x))
+    assert layer.values.grad.shape == layer.values.shape and str(layer.weight.format) == str(
+        scorch.Format(form)
+    )
+    linear = torch.nn.Linear(32, 24, dtype=torch.float64)
+    with torch.no_grad():
+        linear.weight.copy_(matrix())
+    made = scorch.nn.Linear.from_dense(linear, format=form)
+    torch.testing.assert_close(made(x), linear(x))
+    made.set_pattern(matrix(seed=9) != 0)
+    assert made.weight.format == scorch.Format(form)
+    with pytest.raises(ValueError, match="stores an entry once"):
+        scorch.nn.Linear.from_dense(linear, format=OVERLAP)
+
+
+@pytest.mark.parametrize("form", [FORMATS[0], FORMATS[1]])
+def test_compiled(form):
+    d, x = matrix(), dense(32, 3)
+    a = scorch.sparse(d, format=form)
+    f = torch.compile(lambda a, x: torch.relu(a @ x) + 1, backend="aot_eager", fullgraph=True)
+    same(f(a, x), torch.relu(d @ x) + 1)
+    a.requires_grad_()
+    f(a, x).square().sum().backward()
+    got, a.grad = a.grad, None
+    (torch.relu(a @ x) + 1).square().sum().backward()
+    same(got, a.grad)
+    scaled = torch.compile(lambda a, v: (a * v) @ x, backend="aot_eager", fullgraph=True)
+    same(scaled(a.detach(), x[:, 0]), (d * x[:, 0]) @ x)
+    layer = scorch.nn.Linear(32, 24, format=form, dtype=torch.float64)
+    torch.testing.assert_close(torch.compile(layer, backend="aot_eager")(x.T), layer(x.T))
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        (lambda a: a.sum(1), lambda a: a.mean(1)),
+        (lambda a: a.sum(1), lambda a: a.sum(0)),
+        (lambda a: a.var(0), lambda a: a.var(1)),
+        (lambda a: a[2:5], lambda a: a.tril()),
+    ],
+    ids=("mean", "across", "var", "index"),
+)
+def test_functions_of_one_graph_are_told_apart(one, other):
+    """Also where the graph breaks inside of them."""
+    torch.compiler.reset()
+    d = matrix()
+    a = scorch.sparse(d, format=FORMATS[2])
+    for x, wanted in zip(torch.compile(lambda a: (one(a), other(a)), backend="eager")(a), (one, other)):
+        torch.testing.assert_close(plain(x), wanted(d))
+
+
+def test_inductor_trains_with_other_numbers_of_entries():
+    """What a part of them has are the entries less those of others, which is all that a gradient needs."""
+    torch.compiler.reset()
+    f = torch.compile(lambda a, x: a @ x)
+    for seed in range(3):
+        d, x = matrix(seed=seed), dense(32, 3).requires_grad_()
+        f(scorch.sparse(d, format=FORMATS[0]), x).sum().backward()
+        same(x.grad, d.T @ torch.ones(24, 3, dtype=d.dtype))
+
+
+def test_functions_that_read_coordinates_get_csr():
+    d = matrix()
+    for form in FORMATS[:3]:
+        a = scorch.sparse(d, format=form)
+        same(a.sum(0), d.sum(0))
+        same(a[3:9], d[3:9])
+        same(torch.cat([a, a.convert("csr")]), torch.cat([d, d]))
+        same(a.amax(1), d.amax(1))
+        same(a + scorch.sparse(matrix(seed=3), format="csr"), d + matrix(seed=3))
+        same(scorch.sparse(matrix(seed=3), format="csr") + a, d + matrix(seed=3))
+        same(a + 1, d + 1)
+        torch.testing.assert_close(plain(scorch.softmax(a, 1)), plain(scorch.softmax(a.convert("csr"), 1)))
+        q = dense(24, 4), dense(32, 4), dense(32, 4)
+        torch.testing.assert_close(scorch.attention(*q, a), scorch.attention(*q, a.convert("csr")))
+        assert a.to_scipy().shape == (24, 32) and a.to_sparse_csr().shape == (24, 32)
+        square = scorch.sparse(matrix(24, 24), format=form)
+        same(square.reorder("degree").undo(), square)
+        assert a.plan(8).startswith("operand 0:") and a.optimize(calls=[lambda a: a @ dense(32, 3)]) is a
+        assert a.memory()["total"] >= a.nbytes
+        a.release()
+
+
+def test_threads_of_a_tensor_see_one_structure():
+    a = scorch.sparse(matrix(), format=FORMATS[0])
+    b = a * 3
+    assert b.parts[0].crd(1).data_ptr() == a.parts[0].crd(1).data_ptr()
+    for one, two in itertools.pairwise([a, b, a.clone() * 2]):
+        same(one.parts[1].indices(), two.parts[1].indices())
+
+
+def test_rows_across_are_turned_once():
+    d = matrix()
+    many, bias = dense(300, 32, seed=5), dense(24, seed=6)
+    for form in FORMATS[:3]:
+        a = scorch.sparse(d, format=form)
+        same(F.linear(many, a, bias), F.linear(many, d, bias))
+        same(dense(300, 24) @ a, dense(300, 24) @ d)
+        x = many.clone().requires_grad_()
+        b = a.detach().requires_grad_()
+        F.linear(x, b, bias).square().sum().backward()
+        torch.testing.assert_close(x.grad, 2 * F.linear(many, d, bias) @ d)
+        assert F.linear(many, a).is_contiguous() and b.grad.format == a.format
+
+
+def test_dense_rows_are_dense_products():
+    a = scorch.sparse(matrix(dtype=torch.float32), format=FORMATS[1])
+    said = scorch.explain("ij,jk->ik", a, torch.ones(32, 16))
+    assert "x0_0 is the places of compressed(0), dense(1)" in said and "dense matrix" in said
+    none = scorch.sparse(torch.eye(24, 32), format=FORMATS[1])  # no row is long
+    same(none @ torch.ones(32, 2), torch.eye(24, 32) @ torch.ones(32, 2))
+    same(none.T @ torch.ones(24, 2), torch.eye(24, 32).T @ torch.ones(24, 2))
+
+
+def test_transforms():
+    d, x = matrix(), dense(32, 3)
+    for form in FORMATS[:2]:
+        a = scorch.sparse(d, format=form)
+        v = a.values()
+        f = lambda v: scorch.map(a, lambda _: v) @ x  # noqa: B023, E731
+        same(torch.func.jvp(f, (v,), (2 * v,))[1], 2 * d @ x)
+        same(torch.vmap(f)(torch.stack([v, 3 * v])), torch.stack([d @ x, 3 * d @ x]))
+        same(torch.vmap(lambda x: a @ x)(torch.stack([x, -x])), torch.stack([d @ x, -d @ x]))  # noqa: B023
+        wanted = torch.zeros(24, 32, dtype=d.dtype)
+        wanted[tuple(a.indices().long())] = torch.func.grad(lambda v: f(v).square().sum())(v)  # noqa: B023
+        same(wanted, 2 * (d @ x) @ x.T * (scorch.map(a, torch.ones_like).to_dense() != 0))
