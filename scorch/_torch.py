@@ -370,14 +370,29 @@ def symbols_in(lengths: list[int | torch.SymInt]) -> list[torch.SymInt]:
     A graph that is given an array of length 2 * s and reads s nowhere is refused by inductor. So s is handed
     to an operator among the sizes, of which that reads as many as it needs.
     """
-    found = {}
+    found, traced = {}, None
     for n in lengths:
         if isinstance(n, torch.SymInt) and not n.node.expr.is_Symbol:
-            env = n.node.shape_env
+            env, traced = n.node.shape_env, _symbols_traced() if traced is None else traced
             known = env.backed_var_to_val if hasattr(env, "backed_var_to_val") else env.var_to_val
-            symbols = n.node.expr.free_symbols & known.keys()
-            found |= {s: env.create_symintnode(s, hint=int(known[s])) for s in symbols}
+            for s in n.node.expr.free_symbols & known.keys():
+                found[s] = traced.get(s) or env.create_symintnode(s, hint=int(known[s]))
     return list(found.values())
+
+
+def _symbols_traced() -> dict[object, torch.SymInt]:
+    """The first number of a graph in the making that is a symbol, which is the size of an input.
+
+    For one that it does not know, torch takes the last, which may be computed from the length of an array
+    that only the backward graph is given.
+    """
+    from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+    mode, first = get_proxy_mode(), {}
+    for node in mode.tracer.symnode_tracker.sym_node_dict if mode is not None else ():
+        if node.is_int() and node.expr.is_Symbol:
+            first.setdefault(node.expr, torch.SymInt(node))
+    return first
 
 
 def mark_dynamic(array: torch.Tensor) -> None:
