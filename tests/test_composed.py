@@ -35,6 +35,25 @@ def test_copies_and_files(form, tmp_path):
         a.__reduce_ex__(2)[0](text, shape, arrays, False)
 
 
+@pytest.mark.parametrize("forms", [*itertools.permutations(["csr", FORMATS[0], FORMATS[2]], 2)])
+@pytest.mark.parametrize("how", ["data", "assign"])
+def test_another_tensor_in_the_place_of_one(forms, how):
+    a, b = (scorch.sparse(matrix(seed=k), format=form) for k, form in enumerate(forms))
+    x, d = dense(32, 3), matrix(seed=1)
+    module = torch.nn.Module()
+    module.weight = torch.nn.Parameter(a)
+    module.weight @ x
+    if how == "data":
+        module.weight.data = b
+    else:
+        module.load_state_dict({"weight": b}, assign=True)
+    w = module.weight
+    for f in (lambda w: w @ x, lambda w: w.T.sum(1), lambda w: w * 2, lambda w: w[3:5]):
+        same(f(w), f(d))
+    (w @ x).sum().backward()
+    assert w.format == b.format == w.grad.format and repr(w).endswith(repr(b)) and w._is_param
+
+
 @pytest.mark.parametrize("form", [*FORMATS[:3], FORMATS[4]])
 def test_values_in_place_are_seen(form):
     d, x = matrix(), dense(32, 3)
@@ -125,7 +144,7 @@ def test_functions_of_one_graph_are_told_apart(one, other):
     torch.compiler.reset()
     d = matrix()
     a = scorch.sparse(d, format=FORMATS[2])
-    for x, wanted in zip(torch.compile(lambda a: (one(a), other(a)), backend="eager")(a), (one, other)):
+    for x, wanted in zip(torch.compile(lambda a: (one(a), other(a)), backend="eager")(a), (one, other), strict=True):
         torch.testing.assert_close(plain(x), wanted(d))
 
 

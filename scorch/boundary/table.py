@@ -590,6 +590,7 @@ def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
     facts = {name: other.__dict__[name] for name in ("_fmt", "_names", "_ndim", "_shape", *other._names)}
     a.__dict__.clear()
     a.__dict__.update(facts | kept)
+    a.__class__ = other.__class__
 
 
 HANDLERS[torch.Tensor.data.__set__] = _set_data
