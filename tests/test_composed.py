@@ -144,7 +144,9 @@ def test_functions_of_one_graph_are_told_apart(one, other):
     torch.compiler.reset()
     d = matrix()
     a = scorch.sparse(d, format=FORMATS[2])
-    for x, wanted in zip(torch.compile(lambda a: (one(a), other(a)), backend="eager")(a), (one, other), strict=True):
+    for x, wanted in zip(
+        torch.compile(lambda a: (one(a), other(a)), backend="eager")(a), (one, other), strict=True
+    ):
         torch.testing.assert_close(plain(x), wanted(d))
 
 
@@ -156,6 +158,44 @@ def test_inductor_trains_with_other_numbers_of_entries():
         d, x = matrix(seed=seed), dense(32, 3).requires_grad_()
         f(scorch.sparse(d, format=FORMATS[0]), x).sum().backward()
         same(x.grad, d.T @ torch.ones(24, 3, dtype=d.dtype))
+
+
+def test_parts_that_might_store_an_entry_twice_but_do_not():
+    d = torch.tensor([[1.0, 2, 0, 0], [3, 4, 0, 0], [0, 0, 5, 6], [9, 0, 7, 8]])
+    a = scorch.sparse(d, format="csr of band(-9,-3) + bsr(2,2)")
+    assert a.is_coalesced()
+    for made, wanted in ((scorch.map(a, lambda _: a.values()), d), (a.square(), d**2), (a.sin(), d.sin())):
+        same(made, wanted)
+        assert made.format == a.format
+    v = torch.stack([a.values(), 2 * a.values()])
+    same(
+        torch.vmap(lambda v: scorch.map(a, lambda _: v).square() @ d)(v),
+        torch.stack([d**2 @ d, 4 * d**2 @ d]),
+    )
+    a *= a
+    a[3, 0] = 5
+    assert a.to_dense()[3].tolist() == [5, 0, 49, 64]
+    f = torch.compile(lambda a: scorch.map(a, torch.exp), backend="eager", fullgraph=True)
+    with pytest.raises(Exception, match="parts that store an entry once"):
+        f(a)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int32, torch.bool])
+def test_what_is_linear_keeps_parts_that_store_an_entry_twice(dtype):
+    d, x = matrix(dtype=dtype), dense(32)
+    p = scorch.parts(scorch.sparse(d, format="csc"), scorch.sparse(matrix(seed=1, dtype=dtype)))
+    w = p.to_dense()
+    linear = [lambda p: p * 2, lambda p: 2 * p, lambda p: p * p.dtype.itemsize, lambda p: p * (x > 0)]
+    if dtype != torch.bool:
+        linear += [lambda p: -p, lambda p: +p, lambda p: p / 2, lambda p: p * (x[:24, None] > 0)]
+    for k, f in enumerate(linear):
+        assert dtype == torch.bool or f(p).format == p.format, k
+        torch.testing.assert_close(f(p).to_dense(), f(w))
+    for f in (lambda p: p * p, lambda p: p // 2, lambda p: p % 2, lambda p: (p * 1).abs()):
+        assert str(f(p).format) == "csr"
+        torch.testing.assert_close(f(p).to_dense(), f(w))
+    with pytest.raises(ValueError, match="stored twice are added first"):
+        scorch.map(p, lambda _: p.values())
 
 
 def test_functions_that_read_coordinates_get_csr():

@@ -31,6 +31,7 @@ from ..tensor.entries import (
     runs,
     same_structure,
 )
+from ..tensor.format import is_composed
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, partwise
 from ..tensor.values import refuse_read_only
@@ -49,10 +50,8 @@ from .writing import (
 
 UNION, PRODUCT, QUOTIENT, DENSE, FIRST = range(5)  # what a function of two does with missing entries
 _NUMBERS, _ALIKE = 1, 2  # beside what it may be computed on values alone: csrc/bindings/values.c
-_LINEAR = {  # in place, of what is added up afterwards
-    *("__imul__", "__itruediv__", "div_", "divide_", "mul_", "multiply_", "neg_", "negative_"),
-    *("true_divide_", "zero_"),
-}
+_LINEAR = {"div", "divide", "mul", "multiply", "neg", "negative", "positive", "pos", "true_divide"}
+_LINEAR_IN_PLACE = {f"{name}_" for name in _LINEAR} | {"__imul__", "__itruediv__", "zero_"}
 _CHOICES = {f"{kind}_{name}" for kind in ("logical", "bitwise") for name in ("and", "or", "xor")} | {
     "masked_fill"
 }
@@ -71,11 +70,26 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
     """
     if not isinstance(A, SparseTensor):
         raise TypeError(f"map: expected a SparseTensor, got {type(A).__name__}")
-    A = A.coalesce()
-    values = fn(A.values())
-    if not isinstance(values, torch.Tensor) or values.shape != (A.nnz,):
-        raise ValueError(f"map: expected fn to return {A.nnz} values, got {getattr(values, 'shape', values)}")
-    return A._with_values(values)
+    a = A.coalesce()
+    if a is not A and torch.compiler.is_compiling() and is_composed(A._fmt):
+        raise NotImplementedError(
+            f"map of {A._fmt} where torch.compile traces: expected parts that store an entry once, which "
+            f"nobody knows of these before the call: use A.coalesce(), which is csr there"
+        )
+    values = fn(a.values())
+    if not isinstance(values, torch.Tensor) or values.shape != (a.nnz,):
+        said = "" if a is A else "; entries that are stored twice are added first, as A.coalesce() does"
+        raise ValueError(
+            f"map: expected fn to return {a.nnz} values, got {getattr(values, 'shape', values)}{said}"
+        )
+    return a._with_values(values)
+
+
+def _of_terms(name: str, a: SparseTensor, b: Number | torch.Tensor) -> SparseTensor:
+    """a as it is where ``name`` of what is added up is the sum of it; else with each entry once."""
+    types = {a.dtype, torch.result_type(a._val, b)}
+    same = len(types) == 1 or all(dtype.is_floating_point for dtype in types)
+    return a if same and name in _LINEAR else a.coalesce()
 
 
 def _is_zero(x: torch.Tensor) -> bool:
@@ -104,7 +118,7 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
             )
         if in_place:
             return replace(input, lambda values: f(values, *args, **kwargs), name)
-        a = input.coalesce()
+        a = input if name.strip("_") in _LINEAR else input.coalesce()
         return a._with_values(f(a.values(), *args, **kwargs))
 
     return partwise(mapped)
@@ -191,7 +205,7 @@ def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int)
 
 def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swapped: bool) -> torch.Tensor:
     """A product or quotient with a dense tensor: its values at the stored places are all that is read."""
-    a, shape = a.coalesce(), _torch.broadcast(a.shape, b.shape)
+    a, shape = _of_terms(name, a, b), _torch.broadcast(a.shape, b.shape)
     made = None
     if shape == a.shape:
         made = kernels.evaluated(name, *((b, a) if swapped else (a, b)), a._fmt)
@@ -207,8 +221,8 @@ def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swappe
     return a._with_values(filled(result, filler, 0))
 
 
-def _scalar(f: Callable, a: SparseTensor, b: Number | torch.Tensor, swapped: bool) -> torch.Tensor:
-    a = a.coalesce()
+def _scalar(f: Callable, name: str, a: SparseTensor, b: Number | torch.Tensor, swapped: bool) -> torch.Tensor:
+    a = _of_terms(name, a, b)
     values = f(b, a.values()) if swapped else f(a.values(), b)
     return a._with_values(filled(values, padding(a), 0))
 
@@ -273,7 +287,7 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             swapped = isinstance(b, SparseTensor)
             sparse, dense = (b, a) if swapped else (a, b)
             if _is_scalar(dense):
-                return _scalar(g, sparse, dense, swapped)
+                return _scalar(g, spelled, sparse, dense, swapped)
             return _with_dense(g, spelled, sparse, dense, swapped)
         elif kind != QUOTIENT:
             return _mixed(g, a, b)
@@ -308,7 +322,7 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     sparse, other, swapped = (a, b, False) if isinstance(a, SparseTensor) else (b, a, True)
     at_zero = lambda zero: g(other, zero) if swapped else g(zero, other)  # noqa: E731
     if _is_scalar(other) and _zero_stays(at_zero, sparse.dtype):
-        return _scalar(g, sparse, other, swapped)
+        return _scalar(g, "", sparse, other, swapped)
     dense = sparse.to_dense()
     return g(other, dense) if swapped else g(dense, other)
 
@@ -517,7 +531,7 @@ def in_place(f: Callable, name: str) -> Callable:
             return _change_dense(f.__name__[:-1], input, *args, **kwargs)
         refuse_read_only(name, input)
         refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
-        if name not in _LINEAR or kwargs:
+        if name not in _LINEAR_IN_PLACE or kwargs:
             refuse_repeated(name, input)
         operands = [stored(input, x, name) for x in args]
         f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})

@@ -101,7 +101,7 @@ class Composed(SparseTensor):
             values = values.masked_fill(self.indices()[0] < 0, 0)
         arrays = (*self._arrays()[:-1], values)
         new = rooms.values.assemble(layout(self._fmt, 2), self._shape, arrays)
-        if not _torch.in_graph() and "_slots" in self.__dict__:
+        if not torch.compiler.is_compiling() and "_slots" in self.__dict__:
             new.__dict__["_slots"] = self.__dict__["_slots"]
         return new
 
@@ -136,24 +136,25 @@ class Composed(SparseTensor):
             indices = unravel(key, self._shape)
             kept = values if there is None else values[there]
             return build(canonical(self._shape, indices, kept), "csr", self.index_dtype)
-        pattern, slot = self._merged()
+        pattern, slot, _ = self._merged()
         return pattern._with_values(add_up(values, slot, pattern.nnz + 1)[:-1])
 
-    def _merged(self) -> tuple[SparseTensor, torch.Tensor]:
-        """The structure as csr, and the value of it that each stored value goes to; padding is behind all."""
-        versions = [_torch.version_of_structure(array) for array in self._arrays()[:-1]]
+    def _merged(self) -> tuple[SparseTensor, torch.Tensor, builtins.bool]:
+        """The structure as csr, the value of it that each stored value goes to, padding being behind all, and
+        whether no two go to one."""
+        structure = self._arrays()[:-1]
+        versions = [_torch.version_of_structure(array) for array in structure]
         kept = self.__dict__.get("_slots")
         if kept is None or kept[0] != versions:
             with _torch.plainly():
-                key, there = _stored(self)
-                key, slot = torch.unique(key, return_inverse=True)
-                values = self._val.new_zeros(len(key))
-                pattern = build(
-                    Entries(self._shape, unravel(key, self._shape), values), "csr", self.index_dtype
-                )
+                values = torch.empty(self._val.shape[0], dtype=self._val.dtype, device="cpu")
+                found, there = _stored(self._like((*structure, values)))
+                key, slot = torch.unique(found, return_inverse=True)
+                e = Entries(self._shape, unravel(key, self._shape), values.new_zeros(len(key)))
+                pattern = build(e, "csr", self.index_dtype)
                 if there is not None:
                     slot = torch.full((self.nnz,), len(key), device="cpu").masked_scatter(there, slot)
-            kept = self.__dict__["_slots"] = (versions, pattern, slot)
+            kept = self.__dict__["_slots"] = (versions, pattern, slot, len(key) == len(found))
         return kept[1:]
 
     # ---- what it is ----
@@ -168,13 +169,17 @@ class Composed(SparseTensor):
         return torch.cat([part.indices().to(self.index_dtype) for part in self.parts], 1)
 
     def is_coalesced(self) -> builtins.bool:
-        """Whether no entry is stored twice, as the format says."""
+        """Whether no entry is stored twice; where torch.compile traces, whether no format of parts stores
+        one that another part may store."""
         form = layout(self._fmt, 2)
-        ruled = all(form.rules[:-1]) and not any(map(fills, form.parts[1:]))
-        return ruled and "nonunique" not in self._fmt
+        if "nonunique" in self._fmt:
+            return False
+        if all(form.rules[:-1]) and not any(map(fills, form.parts[1:])):
+            return True
+        return not torch.compiler.is_compiling() and self._merged()[2]
 
     def coalesce(self) -> SparseTensor:
-        """Itself where no entry is stored twice, as the format says; else csr."""
+        """Itself where no entry is stored twice, else csr; see ``is_coalesced``."""
         return self if self.is_coalesced() else self._whole()
 
     def __repr__(self) -> str:
