@@ -198,6 +198,20 @@ def test_what_is_linear_keeps_parts_that_store_an_entry_twice(dtype):
         scorch.map(p, lambda _: p.values())
 
 
+@pytest.mark.parametrize("form", [FORMATS[0], FORMATS[3], "ell(2) of nearest(2,12) + coo"])
+def test_an_entry_is_a_view_of_its_value(form):
+    d, x = matrix(12, 12), dense(12, 2)
+    a = scorch.sparse(d, format=form)
+    for i, j in ((3, 4), (7, 5)):
+        a[i, j] = 2
+        a[i, j].mul_(3)
+        assert a[i, j] == a.to_dense()[i, j] == 6
+    d[[3, 7], [4, 5]] = 6
+    for index in (2, (slice(1, 3), 5), (None, 4), (torch.tensor([1, 3]), torch.tensor([5, 5])), d > 1):
+        same(a[index], d[index])
+    assert torch.autograd.gradcheck(lambda a: a @ x, (a.requires_grad_(),))
+
+
 def test_functions_that_read_coordinates_get_csr():
     d = matrix()
     for form in FORMATS[:3]:

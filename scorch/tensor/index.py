@@ -102,6 +102,7 @@ def _spread(index: object, ndim: int) -> list:
     return items[:at] + [slice(None)] * (ndim - used) + rest
 
 
+@partwise
 def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     """``A[index]``: a SparseTensor, or a dense tensor where entries are named one by one.
 
@@ -136,7 +137,7 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
             "dimension"
         )
     flat = [c.reshape(-1) if isinstance(c, torch.Tensor) else c for c in chosen]
-    made = _insert(select_all(a, flat), items)
+    made = _insert(select_all(a._whole(), flat), items)
     return made if not tensors or tensors[0].dim() == 1 else _unflattened(made, items, chosen)
 
 
