@@ -101,9 +101,19 @@ def test_parts_of_a_user():
     same(torch.relu(a), torch.relu(d + e))  # entries that both store are added up first
     same(a * 2, (d + e) * 2)
     assert scorch.parts(b.float(), c).dtype == torch.float64
-    for wrong in ([b], [b, d], [b, c.T], [b] * 9):
+    vector, cube = scorch.sparse(torch.ones(3), "coo"), scorch.sparse(torch.ones(2, 2, 2), "csf")
+    for wrong in ([b], [b, d], [b, c.T], [b] * 9, [a] * 5, [vector] * 2, [cube] * 2):
         with pytest.raises((TypeError, ValueError), match="expected"):
             scorch.parts(*wrong)
+
+
+@pytest.mark.parametrize("text", ["csr of rows(> 20) + dense", "dense of rows(> 20) + csr"])
+def test_dense_parts(text):
+    d, x = matrix(), dense(32, 5)
+    a = scorch.sparse(d, format=text)
+    for f in (lambda a: a @ x, lambda a: a.sum(0), lambda a: a * x[:, 0], torch.relu, lambda a: a.T[3:5]):
+        same(f(a), f(d))
+    assert a.parts[0 if text.startswith("dense") else 1].nnz == 24 * 32
 
 
 def test_repr_names_the_parts():
@@ -122,12 +132,13 @@ def test_repr_names_the_parts():
         ("bsr(4,4) of blocks(4,4,2) + csr", "share"),
         ("bsr(4,4) of blocks(4,4) + csr", "share"),
         ("csr of nearest(5,4) + csr", "n from 1 to m"),
-        ("csr of rows(> 5)", "the last without a rule"),
-        ("csr + csr of rows(> 5)", "the last without a rule"),
+        ("csr of rows(> 5)", "the last part without a rule"),
+        ("csr + csr of rows(> 5)", "the last part without a rule"),
+        ("(csr of rows(> 5) + csr) + csr", "no parentheses"),
         ("csr of rows(> 5) +", "on both sides"),
         ("csr + csr", "expected a rule for every part"),
         ("bsr(5,5) of blocks(5,5,0.5) + csr", "divide"),
-        (" + ".join(["csr of rows(> 5)"] * 8 + ["csr"]), "up to 8 parts"),
+        (" + ".join(["csr of rows(> 5)"] * 8 + ["csr"]), "up to 8 parts, got 9"),
         ("hyb(2,2)", "hyb"),
     ],
 )

@@ -98,12 +98,14 @@ def _composed(text: str, ndim: int) -> Layout:
             raise ValueError(
                 f"{text}: expected a format on both sides of +, such as bsr(8,8) of blocks(8,8,0.5) + csr"
             )
+        if levels.count("(") != levels.count(")"):
+            raise ValueError(f"{text}: expected no parentheses around parts, which are listed: a + b + c")
         parts.append(layout(levels.strip(), ndim))
         rules.append(rooms.rules.rule_of(rule) if of else None)
-    if rules[-1] or len(parts) > _MOST:
-        raise ValueError(
-            f"{text}: expected up to {_MOST} parts, the last without a rule, as it takes the rest: add + csr"
-        )
+    if len(parts) > _MOST:
+        raise ValueError(f"{text}: expected up to {_MOST} parts, got {len(parts)}: leave some out")
+    if rules[-1]:
+        raise ValueError(f"{text}: expected the last part without a rule, as it takes the rest: add + csr")
     names = [f"_p{k}{name}" for k, part in enumerate(parts) for name in part.names[:-1]]
     spelled = composed_of([part.text for part in parts], rules)
     return Layout(spelled, (*names, "_val"), (), tuple(parts), tuple(rules))
