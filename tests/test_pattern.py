@@ -227,6 +227,32 @@ def test_training_is_that_of_a_masked_dense_layer(name, format):
         mask = grown
 
 
+@pytest.mark.parametrize("many", (False, True), ids=("one number", "many"))
+def test_numbers_of_entries_under_compile(many):
+    """Of one number all is traced once; of many the layer twice, where lengths of parameters may vary."""
+    from torch._dynamo import config, testing
+
+    torch._dynamo.reset()
+    forward, step = (testing.CompileCounterWithBackend("aot_eager") for _ in range(2))
+    layer, traced = scorch.nn.Linear(24, 16, density=0.25), []
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9, foreach=False)
+    compiled = torch.compile(layer, backend=forward, fullgraph=True)
+    update = optimizer.step if many else torch.compile(optimizer.step, backend=step)
+    with config.patch(force_parameter_static_shapes=not many):
+        for k in range(config.recompile_limit + 2):
+            x = torch.randn(5, 24)
+            torch.testing.assert_close(compiled(x), F.linear(x, layer.weight.to_dense(), layer.bias))
+            wanted = torch.autograd.grad(layer(x).square().sum(), [*layer.parameters()])
+            optimizer.zero_grad()
+            compiled(x).square().sum().backward()
+            torch.testing.assert_close([p.grad for p in layer.parameters()], [*wanted])
+            update()
+            traced.append((forward.frame_count, step.frame_count))
+            mask = torch.arange(16 * 24) < 96 + many * k
+            layer.set_pattern(mask[torch.randperm(16 * 24)].view(16, 24), optimizer)
+    assert traced[1:] == traced[1:2] * len(traced[1:]) if not many else traced[-1] == (2, 0)
+
+
 def test_other_parameters_of_the_optimizer_are_left_alone():
     net = torch.nn.Sequential(scorch.nn.Linear(24, 16), torch.nn.ReLU(), scorch.nn.Linear(16, 16))
     groups = [{"params": net[0].parameters(), "lr": 0.1}, {"params": net[2].parameters()}]

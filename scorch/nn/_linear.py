@@ -19,7 +19,7 @@ from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import assemble
 from ..tensor.wrapping import wrap
-from ._pattern import carried, carried_state, entries_of, exchange, origins, pattern_of, starts
+from ._pattern import carried, carried_state, entries_of, exchange, keep_state, origins, pattern_of, starts
 
 
 def _random_pattern(
@@ -197,7 +197,7 @@ class Linear(nn.Module):
         state = {} if optimizer is None else carried_state(optimizer, self.values, origin)
         self._store(pattern._arrays()[:-1], made)
         if state:
-            optimizer.state[self.values].update(state)
+            keep_state(optimizer.state[self.values], state)
 
     def _store(self, structure: Sequence[torch.Tensor], values: torch.Tensor) -> None:
         """Another pattern, and its values, in the buffers and the parameter that there are."""

@@ -101,6 +101,18 @@ def carried_state(
     return found
 
 
+def keep_state(state: dict[str, object], made: dict[str, torch.Tensor]) -> None:
+    """Puts these in an optimizer's state, into the tensors that are there where they fit.
+
+    A compiled step asks for the tensors it was traced with.
+    """
+    for name, x in made.items():
+        if state[name].shape == x.shape:
+            state[name].copy_(x)
+        else:
+            state[name] = x
+
+
 def _start(name: str, group: dict[str, Any]) -> float:
     return float(group[_STARTS[name]]) if _STARTS.get(name) in group else 0.0
 
