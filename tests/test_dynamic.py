@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import torch
+import torch._dynamo.testing
 import torch.nn.functional as F
 
 import scorch
@@ -293,6 +294,47 @@ def test_masks_of_attention():
     assert torch.allclose(scorch.attention(q, k, v, scorch.dynamic(blocks, tile=(8, 4))), wanted)
     with pytest.raises(ValueError, match=r"expected tile=\(rows, columns\)"):
         scorch.dynamic(blocks, tile=(8, 0))
+
+
+MASKS = {
+    "truth values": (lambda m: scorch.dynamic(m > 0), (2, 1, 40, 24)),
+    "numbers": (scorch.dynamic, (40, 24)),
+    "batches": (scorch.dynamic, (3, 40, 24)),
+    "tiles": (lambda m: scorch.dynamic(m > 0, tile=(8, 4)), (5, 6)),
+    "tiles of numbers": (lambda m: scorch.dynamic(m, tile=(8, 4)), (5, 6)),
+}
+
+
+@pytest.mark.parametrize("kind", MASKS)
+def test_masks_of_attention_in_graphs(kind):
+    """However many entries they have, there is one graph; masks of numbers have gradients."""
+    torch._dynamo.reset()
+    made, shape = MASKS[kind]
+
+    def f(q, k, v, m):
+        return scorch.attention(q, k, v, made(m.relu()))
+
+    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(f, backend=counter, fullgraph=True)
+    for least in (-0.5, 0.5, 2.0):
+        inputs = [torch.randn(2, 3, n, 8).requires_grad_() for n in (40, 24, 24)]
+        inputs.append((torch.randn(shape).clamp(max=1) - least).requires_grad_())
+        y, wanted = compiled(*inputs), f(*inputs)
+        torch.testing.assert_close(y, wanted)
+        found, wanted = (
+            torch.autograd.grad(x.square().sum(), inputs, allow_unused=True) for x in (y, wanted)
+        )
+        torch.testing.assert_close(found, wanted)
+    assert counter.frame_count == 1
+
+    class Net(torch.nn.Module):
+        def forward(self, *args):
+            return f(*args)
+
+    inputs = [x.detach() for x in inputs]
+    for strict in (False, True):
+        program = torch.export.export(Net(), tuple(inputs), strict=strict).module()
+        torch.testing.assert_close(program(*inputs[:3], inputs[3] + 2), f(*inputs[:3], inputs[3] + 2))
 
 
 def test_opcheck():

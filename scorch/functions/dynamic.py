@@ -22,6 +22,7 @@ import torch
 from torch.nn import functional as F
 
 from .. import _C, _torch
+from ..tensor.entries import Entries, build, places, unravel
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor
 
@@ -273,6 +274,14 @@ def times(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: 
     return (_Product.apply if recorded else multiply)(x, w, valid, turned)
 
 
+@_torch.node
+def _sparse_in_graph(x: torch.Tensor) -> SparseTensor:
+    """Where x is not zero, differentiably, by rows: one node of a graph of torch.compile."""
+    flat, shape = x.reshape(-1), tuple(x.shape)
+    at = places(flat.detach() != 0)
+    return build(Entries(shape, unravel(at, shape), flat[at]), "csr", torch.int32)
+
+
 # ---- what the user holds ----
 class Dynamic:
     """A dense tensor whose zeros are found in each product; made by :func:`dynamic`.
@@ -333,7 +342,10 @@ class Dynamic:
         x = self.to_dense()
         for dim, n in zip((-2, -1), self._tile or (1, 1), strict=True):
             x = x.repeat_interleave(n, dim)
-        return sparse(x, "auto")
+        if not torch.compiler.is_compiling():
+            return sparse(x, "auto")
+        _torch.admit_nodes()
+        return _sparse_in_graph(x)
 
     def __getattr__(self, name: str) -> object:
         """What a dense tensor has by this name."""

@@ -108,20 +108,23 @@ def _is_scattered(x: torch.Tensor) -> bool:
 
 
 def found(mask: Dynamic) -> Strips | None:
-    """The strips of a dense mask of truth values, or of tiles; None where it is none, or is traced."""
-    x = mask.to_dense()
-    if x.dtype is not torch.bool or _torch.is_tracing(x) or _is_wrapped(x):
+    """The strips of a dense mask of truth values, or of tiles; None where it is none, or in a transform.
+
+    In a graph of torch.compile no height depends on what the mask holds.
+    """
+    x, traced = mask.to_dense(), torch.compiler.is_compiling()
+    if x.dtype is not torch.bool or (not traced and (_torch.is_tracing(x) or _is_wrapped(x))):
         return None
     batch, heads = [1, 1, *x.shape[:-2]][-2:]
     n, m = mask.mask_shape()[-2:]
     x = x.reshape(batch * heads, *x.shape[-2:])
-    if x.shape[1:] == (n, m) and _is_scattered(x):
+    if not traced and x.shape[1:] == (n, m) and _is_scattered(x):
         rows = sparse(x.reshape(-1, m), "csr", index_dtype=torch.int32)
         pos, crd = rows.pos(1).unfold(0, n + 1, n).long(), rows.crd(1)
         bits, height = torch.ones(crd.shape, dtype=torch.int64, device="cpu"), 1
     else:
         words, count = _words(x, n, m)
-        height = _cheapest(count)
+        height = 64 if traced else _cheapest(count)
         pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
     return _alone(
         pos.view(batch, heads, -(-n // height) + 1), crd, bits, torch.empty(0, device="cpu"), height
