@@ -236,6 +236,11 @@ def constant(f: F) -> F:
     return f
 
 
+def _refusal(f: Callable) -> str:
+    """What torch says where f cannot be part of a graph."""
+    return f"{f.__qualname__} looks at numbers, which a graph does not have: call it before the graph"
+
+
 def apart(f: F) -> F:
     """f, never traced, nor what it calls. torch.compile is not imported for that, which takes seconds, unless
     it is there."""
@@ -245,7 +250,23 @@ def apart(f: F) -> F:
     def call(*args: object, **kwargs: object) -> object:
         return (disabled if "torch._dynamo" in sys.modules else f)(*args, **kwargs)
 
+    call._torchdynamo_disable_msg = f"{_refusal(f)}; without fullgraph=True it ends there"
     return untraced(call)
+
+
+def before_graphs(f: F) -> F:
+    """f, apart, which torch.export is told to call before it traces, where that cannot go on."""
+
+    @wraps(f)
+    def call(*args: object, **kwargs: object) -> object:
+        try:
+            return f(*args, **kwargs)
+        except (TypeError, RuntimeError) as error:
+            if not torch.compiler.is_exporting():
+                raise
+            raise NotImplementedError(_refusal(f)) from error
+
+    return apart(call)
 
 
 _nodes: list[Callable] = []

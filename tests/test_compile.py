@@ -255,6 +255,31 @@ def test_tensors_are_made_between_graphs(f):
     torch.testing.assert_close(torch.compile(f, backend="aot_eager")(d, x), f(d, x))
 
 
+def _edges(d: torch.Tensor) -> torch.Tensor:
+    return d.view(-1)[:8].view(2, 4).long()
+
+
+@pytest.mark.parametrize(
+    ("name", "f"),
+    {
+        "sparse": lambda d: scorch.sparse(d) @ d,
+        "coo": lambda d: scorch.coo(_edges(d), d[0, :4], (8, 8)) @ d,
+        "from_edge_index": lambda d: scorch.from_edge_index(_edges(d), num_nodes=8) @ d,
+    }.items(),
+)
+def test_what_makes_tensors_of_numbers_says_where(name, f):
+    class Net(torch.nn.Module):
+        def forward(self, d):
+            return f(d)
+
+    said, d = f"{name} looks at numbers, which a graph does not have: call it before the graph", torch.eye(8)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=f"{said}; without fullgraph=True it ends there"):
+        torch.compile(f, backend="eager", fullgraph=True)(d)
+    with pytest.raises(NotImplementedError, match=said):
+        torch.export.export(Net(), (d,), strict=False)
+    assert torch.equal(torch.compile(f, backend="eager")(d), f(d))
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -73,7 +73,7 @@ def _sites(coordinates: object) -> torch.Tensor:
     return _torch.numbers_of(coordinates, "making a kernel map").to(torch.int64).contiguous()
 
 
-@_torch.apart
+@_torch.before_graphs
 def conv_map(
     coordinates: torch.Tensor,
     kernel_size: int | Sequence[int],

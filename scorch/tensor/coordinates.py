@@ -154,7 +154,7 @@ def _joined(chunks: Iterator, shape: Sequence[int] | None) -> tuple[list, torch.
     return whole[:2], whole[2], shape
 
 
-@_torch.apart
+@_torch.before_graphs
 def coo(
     indices: object,
     values: object = None,
@@ -281,7 +281,7 @@ def _normalised(
     return result
 
 
-@_torch.apart
+@_torch.before_graphs
 def from_edge_index(
     edge_index: torch.Tensor,
     edge_weight: torch.Tensor | None = None,

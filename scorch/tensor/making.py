@@ -287,7 +287,7 @@ def _from_networkx(graph: object) -> object:
     return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
 
 
-@_torch.apart
+@_torch.before_graphs
 def sparse(
     x: object,
     format: str | Format = "auto",
