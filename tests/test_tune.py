@@ -457,6 +457,20 @@ def test_diagonals_are_recommended(monkeypatch):
     assert torch.equal(a.convert("dia(16)") @ x, dense @ x) and str(a.format) == "csr"
 
 
+@pytest.mark.parametrize(
+    "call", (lambda p, x: p.tune(lambda a: a @ x), lambda p, x: scorch.tune(PRODUCT, p, x))
+)
+def test_parts_of_a_composed_operand_may_be_cut(monkeypatch, call):
+    generator = torch.Generator().manual_seed(3)
+    dense = torch.randint(0, 2, (8, 8), generator=generator).float()
+    dense = dense.repeat_interleave(32, 0).repeat_interleave(32, 1)
+    a, x = scorch.sparse(dense, format="bsr(32,32) of blocks(32,32,0.5) + csr"), torch.ones(256, 64).cumsum(1)
+    monkeypatch.setattr(tune._One, "tune", lambda self, proposals, words=True: None)
+    report = call(a, x)
+    assert report.gain == 1 and "many times" in repr(report)
+    assert torch.equal(a @ x, dense @ x)
+
+
 # ---- the verb ----
 def test_results_stay_right_with_the_real_clock():
     dense, a, x = operands(rows=200)

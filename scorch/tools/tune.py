@@ -22,9 +22,10 @@ import torch
 from .. import _C
 from ..functions.expressions import einsum, evaluate
 from ..functions.program import Asked
-from ..tensor.sparsetensor import SparseTensor, core_of
+from ..tensor.sparsetensor import SparseTensor
 from . import candidates, progress, race, suggest
 from .candidates import Proposal, Request
+from .plan import expect
 from .tables import human, lines
 
 _CONVERSION = 5e-7  # seconds that an entry takes at most
@@ -335,7 +336,7 @@ class _Session:
                 _C.tuned_untry(number)
             progress.end()
         for x in self.operands if self.pays else ():
-            core_of(x).expect()
+            expect(x)
         last = {_plain(about): found for about, found in self.kept.items()}  # of those that are used often
         gain = math.prod(gain for _, gain in last.values())
         schedule = "\n".join(schedule for schedule, _ in last.values())
@@ -371,7 +372,7 @@ class _Session:
             return
         again = [x.clone() for x in self.operands]  # which become those that are used often, and these do not
         for x in again:
-            core_of(x).expect()
+            expect(x)
         self.call = lambda: self.on(again)
         fresh = {x.about: x for x in candidates.noted(self.call)}
         for k, request in enumerate(raced):
