@@ -361,8 +361,22 @@ def test_schedules_convert_to_parts():
 
 
 @pytest.mark.parametrize(
+    "schedule", ['convert(A: "hyb(1,2)")', "convert(A: HYB(1, 2))", 'convert(A: "hyb(1,2)"); A.1: ahead(8)']
+)
+def test_schedules_convert_to_buckets(schedule):
+    given = operands()
+    a, x = scorch.sparse(given["A"], format="csr"), given["X"]
+    same(scorch.evaluate("C[i,k] = A[i,j] * X[j,k]", A=a, X=x, schedule=schedule), given["A"] @ x)
+    same(scorch.einsum("ij,jk->ik", a, x, schedule=schedule), given["A"] @ x)
+    said = scorch.explain("ij,jk->ik", a, x, schedule=schedule)
+    assert "compressed(0), ell(1, 4) of rows(<= 4) + csr" in said
+
+
+@pytest.mark.parametrize(
     ("schedule", "said"),
     [
+        ('convert(A: "hyb(2,2)")', r"expected hyb\(1,k\)"),
+        ('convert(X: "hyb(1,2)")', "expected the name of a sparse operand, one of A, X"),
         (f'convert(X: "{FORMATS[0]}")', "expected the name of a sparse operand, one of A, X"),
         (f'convert(B: "{FORMATS[0]}")', "expected the name of a sparse operand, one of A, X"),
         ('convert(A: "bsr(4,4) of squares + csr")', "expected a rule such as"),

@@ -10,8 +10,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..tensor.format import has_parts
+
 _CONVERT = re.compile(r'\bconvert\s*\(((?:[^()"]|"[^"]*"|\([^()]*\))*)\)')
-_TO_PARTS = re.compile(r'(\w+)\s*:\s*"([^"]*\+[^"]*)"\s*,?')
+_TO_FORMAT = re.compile(r'(\w+)\s*:\s*("[^"]*"|hyb\s*\([^()]*\))\s*,?', re.I)
 _OF_PART = re.compile(r"\s*(\w+)\.(\d+)\s*:(.*)", re.S)
 
 
@@ -25,16 +27,21 @@ class Asked(NamedTuple):
 
 def converts(schedule: str | None) -> bool:
     """Whether a schedule converts an operand to a composed format."""
-    return schedule is not None and any(_TO_PARTS.search(asked[1]) for asked in _CONVERT.finditer(schedule))
+    return schedule is not None and bool(conversions(schedule)[0])
 
 
 def conversions(schedule: str) -> tuple[dict[str, str], str | None]:
     """Composed formats that a schedule asks for, by operands; and what else it says."""
     formats: dict[str, str] = {}
 
+    def unless_composed(one: re.Match) -> str:
+        if not has_parts(format := one[2].strip('"')):
+            return one[0]
+        formats[one[1]] = format
+        return ""
+
     def left(asked: re.Match) -> str:
-        formats.update(_TO_PARTS.findall(asked[1]))
-        others = _TO_PARTS.sub("", asked[1]).strip(" ,")
+        others = _TO_FORMAT.sub(unless_composed, asked[1]).strip(" ,")
         return f"convert({others})" if others else ""
 
     rest = _CONVERT.sub(left, schedule).strip(" ;")
