@@ -317,6 +317,10 @@ typedef struct {
         int8_t part; /* of the composed operand whose structure the result has, or -1 */
         int8_t like; /* that operand */
     } out[SC_MAXOP]; /* results of the text that are returned, in order */
+    int nindex;
+    struct {
+        char name[24], of[24];
+    } index[SC_MAXVAR]; /* of the text, and of what was given, in the place of which it stands in a term */
 } sc_composed;
 
 #define SC_MAXPARTS 8

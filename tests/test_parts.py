@@ -1,6 +1,7 @@
 """Composed formats: matrices that are the sum of parts, in expressions."""
 
 import random
+import re
 
 import pytest
 import torch
@@ -317,6 +318,25 @@ def test_a_schedule_for_each_part():
     same(y.detach(), plain(given["A"]) @ given["X"])
     y.sum().backward()
     same(x.grad, plain(given["A"]).sum(0)[:, None].expand_as(x))
+
+
+@pytest.mark.parametrize(
+    ("form", "of", "text"),
+    [
+        ("hyb(1,1)", "A", "C[i,k] = A[i,j] * X[j,k]"),
+        (FORMATS[0], "A", "C[i,k] = A[i,j] * X[j,k]"),
+        (FORMATS[2], "AX", "C[i] = A[i,j] * X[j,k]"),
+    ],
+)
+def test_indices_of_schedules_are_those_of_the_expression(form, of, text):
+    given = {name: x for name, x in operands().items() if name in "AX"}
+    wanted = scorch.evaluate(text, **given)
+    given = {name: scorch.sparse(x, form) if name in of else x for name, x in given.items()}
+    schedule = "; ".join(f"A.{k}: order(i, j)" for k in range(len(given["A"].parts)))
+    kernel = scorch.compile(text, schedule=schedule, **given)
+    said = kernel.explain()
+    assert "as asked: order(i, j)" in said and re.search(r"as asked: order\(i, j_\d\)", said)
+    same(kernel(**given), wanted)
 
 
 @pytest.mark.parametrize(

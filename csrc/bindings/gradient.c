@@ -153,7 +153,7 @@ static PyObject *gradient(PyObject *module, PyObject *args)
 /* ---- composed operands ---- */
 static PyObject *pack_composed(const sc_composed *c)
 {
-    PyObject *in = PyTuple_New(c->nin), *out = PyTuple_New(c->nout);
+    PyObject *in = PyTuple_New(c->nin), *out = PyTuple_New(c->nout), *index = PyTuple_New(c->nindex);
     for (int k = 0; in && k < c->nin; k++)
         sc_bind_put(&in, k,
                     Py_BuildValue("(siii)", c->in[k].name, (int)c->in[k].operand, (int)c->in[k].part,
@@ -161,9 +161,12 @@ static PyObject *pack_composed(const sc_composed *c)
     for (int k = 0; out && k < c->nout; k++)
         sc_bind_put(&out, k,
                     Py_BuildValue("(iii)", (int)c->out[k].result, (int)c->out[k].part, (int)c->out[k].like));
-    if (in && out) return Py_BuildValue("(sNN)", c->text, in, out);
+    for (int k = 0; index && k < c->nindex; k++)
+        sc_bind_put(&index, k, Py_BuildValue("(ss)", c->index[k].name, c->index[k].of));
+    if (in && out && index) return Py_BuildValue("(sNNN)", c->text, in, out, index);
     Py_XDECREF(in);
     Py_XDECREF(out);
+    Py_XDECREF(index);
     return NULL;
 }
 
@@ -219,7 +222,8 @@ PyMethodDef sc_gradient_methods[] = {
     {"compose", compose, METH_VARARGS,
      "compose(program, ranks, parts) -> (text, ((name, operand, part or -1), ...) an operand of the text "
      "each, "
-     "((result, part or -1, operand that it is like), ...) a result each)"},
+     "((result, part or -1, operand that it is like), ...) a result each, "
+     "((index, the one that it was named after), ...))"},
     {"describe", describe, METH_VARARGS,
      "describe(program, ranks[, types]) -> ((format, dtype, like, ((operand, dim), ...), itype), ...), a "
      "result "

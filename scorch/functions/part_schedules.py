@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..tensor.format import has_parts
+
+if TYPE_CHECKING:
+    from .parts import Apart
 
 _CONVERT = re.compile(r'\bconvert\s*\(((?:[^()"]|"[^"]*"|\([^()]*\))*)\)')
 _TO_FORMAT = re.compile(r'(\w+)\s*:\s*("[^"]*"|hyb\s*\([^()]*\))\s*,?', re.I)
@@ -66,17 +69,22 @@ def of_parts(schedule: str | None) -> list[Asked]:
     return [Asked(match[1], int(match[2]), match[3].strip()) for match in found]
 
 
-def in_program(
-    asked: Sequence[Asked], written: Sequence[str], names: Sequence[str], operands: Sequence[tuple]
-) -> str:
-    """The schedule of the program over parts: ``names`` are its operands, ``operands`` say what each is of
-    those that the user named as ``written``.
+def _in_terms(directives: str, indices: Sequence[tuple[str, str]]) -> str:
+    """Directives where an index has all names that it has in terms, ``j|j_1``; a step has one of them."""
+    names: dict[str, str] = {}
+    for name, of in indices:
+        names[of] = f"{names.get(of, of)}|{name}"
+    return re.sub(r"\b[A-Za-z_]\w*\b(?!\s*\()", lambda word: names.get(word[0], word[0]), directives)
+
+
+def in_program(asked: Sequence[Asked], written: Sequence[str], apart: Apart) -> str:
+    """The schedule of the program over parts of operands that the user named as ``written``.
 
     Raises: ValueError: there is no such part, or it has no loops of its own.
     """
     known = {
         (written[k], part): name
-        for name, (k, part, piece) in zip(names, operands, strict=True)
+        for name, (k, part, piece) in zip(apart.names, apart.operands, strict=True)
         if part >= 0 and not piece
     }
     for operand, part, _ in asked:
@@ -86,4 +94,6 @@ def in_program(
                 f"schedule: expected a part of a composed operand that has loops of its own ({expected}), "
                 f"got {operand}.{part}"
             )
-    return "; ".join(f"{known[operand, part]}: {directives}" for operand, part, directives in asked)
+    return "; ".join(
+        f"{known[operand, part]}: {_in_terms(said, apart.indices)}" for operand, part, said in asked
+    )

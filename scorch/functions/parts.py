@@ -35,13 +35,15 @@ class Apart(NamedTuple):
     """Index notation over parts.
 
     operands: (operand, part or -1 for all of it, piece as in csrc/scorch.h) of each name. results: (result,
-    part or -1, the operand that it is like) of each that is returned.
+    part or -1, the operand that it is like) of each that is returned. indices: (name, what the user calls it)
+    of those that stand in the place of another one in a term.
     """
 
     text: str
     names: tuple[str, ...]
     operands: tuple[tuple[int, int, int], ...]
     results: tuple[tuple[int, int, int], ...]
+    indices: tuple[tuple[str, str], ...]
 
 
 def _kind(kind: tuple[int, str] | None) -> tuple[int, str] | None:
@@ -70,12 +72,13 @@ def _apart(
     asked = [None if f is None or has_parts(f) else f for f in asked]
     try:
         program = program_of(text, names, tuple(map(_kind, kinds)), asked, None, "zero")
-        text, operands, results = _C.compose(program, ranks, parts)
+        text, operands, results, indices = _C.compose(program, ranks, parts)
     except (ValueError, NotImplementedError):
         return None  # it is said of what was written
     if all(part < 0 for _, _, part, _ in operands):
         return None
-    return Apart(text, tuple([name for name, *_ in operands]), tuple([o[1:] for o in operands]), results)
+    names = tuple([name for name, *_ in operands])
+    return Apart(text, names, tuple([o[1:] for o in operands]), results, indices)
 
 
 def _notation(expression: str, names: tuple[str, ...], n: int) -> tuple[str, tuple[str, ...]]:
@@ -166,7 +169,7 @@ def _find(
         raise ValueError(_NO_PARTS)
     if not of_each:
         return apart, asked, None
-    return apart, asked, in_program(of_each, _letters(names, len(xs)), apart.names, apart.operands)
+    return apart, asked, in_program(of_each, _letters(names, len(xs)), apart)
 
 
 def compute(

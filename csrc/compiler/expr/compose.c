@@ -343,6 +343,17 @@ static void note_operands(Composer *c, int operand)
             if (c->part[operand][n][q]) note_operand(c, c->part[operand][n][q]->name, operand, n, q);
 }
 
+/* Indices that stand in the place of another one. */
+static void note_indices(Composer *c)
+{
+    for (int v = 0; v < c->p->nvar; v++) {
+        if (c->origin[v] == v) continue;
+        const int k = c->out->nindex++;
+        snprintf(c->out->index[k].name, sizeof c->out->index[k].name, "%s", c->p->var[v].name);
+        snprintf(c->out->index[k].of, sizeof c->out->index[k].of, "%s", c->p->var[c->origin[v]].name);
+    }
+}
+
 void expr_compose(Prog *p, const sc_parts *parts, sc_composed *out)
 {
     Composer *c = NEW(p, Composer);
@@ -351,6 +362,7 @@ void expr_compose(Prog *p, const sc_parts *parts, sc_composed *out)
     for (int v = 0; v < SC_MAXVAR; v++) c->origin[v] = v;
     for (int a = 0; a < p->nassign; a++) write_assign(c, &p->assign[a]);
     for (int k = 0; k < p->nin; k++) note_operands(c, k);
+    note_indices(c);
     out->text = sc_malloc(c->text.n + 1);
     if (!out->text) fail(p, SC_ENOMEM, -1, "out of memory while composing");
     memcpy(out->text, c->text.s, c->text.n + 1);

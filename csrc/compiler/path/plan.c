@@ -494,7 +494,7 @@ static void check_wishes(const Planner *pl, bool all)
     for (int w = 0; w < pl->nwish; w++) {
         const StepWish *x = &pl->wish[w];
         bool heard = false;
-        for (int k = 0; all && k < pl->path->n; k++) heard |= pl->path->step[k]->request.schedule == x->text;
+        for (int k = 0; all && k < pl->path->n; k++) heard |= step_heeds(pl->path->step[k], x->operand);
         if (!heard && pl->refused) fail(pl->p, SC_EVALUE, -1, "%s", pl->refused);
         if (!heard)
             fail(pl->p, SC_EVALUE, -1,

@@ -86,6 +86,8 @@ Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
 void tree_print(const Tree *, Expr *const *factor, sc_text *);
 typedef struct Planner Planner;
 void wish_steps(Planner *, const char *asked); /* reads what is asked of steps */
+/* What is asked of a step over these indices: j|j_1 is the one of them that it has. */
+const char *wish_of_step(Prog *, uint32_t vars, const char *asked);
 
 /* ---- step.c ---- */
 typedef struct { /* the schedule of the step that reads an operand, as a user says it */
@@ -133,6 +135,7 @@ bool step_add_range(Planner *, int from, int to);
 /* Appends assignments as a step; result: of the program, or -1. False where the scheduler has nothing for it, or makes
  * another result of it than the program has: then nothing has changed. */
 bool step_add(Planner *, int n, const Assign *, const int *result);
+bool step_heeds(const Step *, const char *operand); /* it reads this, and has a schedule */
 /* A tensor over these indices that a step makes; sparse ones get their format from the scheduler. */
 Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
 

@@ -360,16 +360,27 @@ static void note_kept(const Planner *pl, Step *s, const Expr *e, uint32_t kept)
             s->kept[q] |= (uint8_t)(in(kept, e->ix[d].var) << d);
 }
 
+static bool has_operand(const sc_request *rq, const char *name)
+{
+    bool any = false;
+    for (int q = 0; q < rq->nin; q++) any |= !strcmp(rq->in[q].name, name);
+    return any;
+}
+
+bool step_heeds(const Step *s, const char *operand)
+{ return s->request.schedule && has_operand(&s->request, operand); }
+
 /* What the user says of the step that reads one of these operands; false: of several of them. */
-static bool take_wish(const Planner *pl, sc_request *rq)
+static bool take_wish(const Planner *pl, sc_request *rq, int n, const Assign *a)
 {
     bool one = true;
-    for (int w = 0; w < pl->nwish; w++)
-        for (int q = 0; q < rq->nin; q++) {
-            if (strcmp(pl->wish[w].operand, rq->in[q].name)) continue;
-            one &= !rq->schedule;
-            rq->schedule = pl->wish[w].text;
-        }
+    uint32_t vars = 0;
+    for (int k = 0; k < n; k++) vars |= expr_vars(a[k].lhs) | expr_vars(a[k].rhs);
+    for (int w = 0; w < pl->nwish; w++) {
+        if (!has_operand(rq, pl->wish[w].operand)) continue;
+        one &= !rq->schedule;
+        rq->schedule = wish_of_step(pl->p, vars, pl->wish[w].text);
+    }
     return one;
 }
 
@@ -397,7 +408,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         if (!is_said(pl->p, &a[k]) || !add_operands(pl, s, a[k].rhs, false, k, a)) return false;
     }
     note_twins(pl, s);
-    if (!take_wish(pl, &s->request)) return false;
+    if (!take_wish(pl, &s->request, n, a)) return false;
     for (int k = 0; k < n; k++)
         if (!ask(pl, s, k, a[k].lhs, a[k].rhs, result[k])) return false;
     s->plain = n == 1 && path_is_product(a->rhs);

@@ -2,7 +2,7 @@
  *
  *   wish := path | step { ";" step }
  *   path := "path" "(" [node { node }] ")"      node := NAME | "(" node node { node } ")"
- *   step := NAME ":" directives
+ *   step := NAME ":" directives                 where index { "|" index } is the one that the step has
  *
  * Names are those of operands, with _1, _2 and so on where one is read at several tuples of indices. A product takes
  * the order that names its factors; without a name the program stays one step. Directives are a schedule (schedule/text.c)
@@ -42,6 +42,31 @@ void wish_steps(Planner *pl, const char *asked)
         pl->wish[pl->nwish++] = (StepWish){t->name, sc_arena_printf(&p->arena, "%.*s", n, said)};
         at = said + n + (said[n] == ';');
     }
+}
+
+static bool has_index(const Prog *p, uint32_t vars, const char *name, int len)
+{
+    bool any = false;
+    for (int v = 0; v < p->nvar; v++)
+        any |= (vars >> v & 1) && !strncmp(p->var[v].name, name, (size_t)len) && !p->var[v].name[len];
+    return any;
+}
+
+const char *wish_of_step(Prog *p, uint32_t vars, const char *asked)
+{
+    if (!strchr(asked, '|')) return asked;
+    sc_text out = prog_text(p);
+    while (*asked) {
+        const char *name = asked;
+        int len = lex_name_length(asked);
+        for (asked += len ? len : 1; len && *asked == '|';) {
+            const int n = lex_name_length(++asked);
+            if (has_index(p, vars, asked, n)) name = asked, len = n;
+            asked += n;
+        }
+        sc_text_addn(&out, name, len ? (size_t)len : 1);
+    }
+    return out.s;
 }
 
 /* ---- orders of contraction ---- */
