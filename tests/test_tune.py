@@ -515,6 +515,23 @@ def test_calls_that_take_longer_than_the_time_are_left_alone(folder):
     assert "too long" in repr(report) and not files(folder)
 
 
+@pytest.mark.parametrize(("seconds", "calls"), ((0.5, 1), (2.5, 2), (4.5, 4), (12, 6)))
+def test_no_call_begins_that_would_end_late(monkeypatch, seconds, calls):
+    """A call takes a second of an exchanged clock."""
+    _, a, x = operands()
+    now = [0.0]
+    monkeypatch.setattr(race, "clock", lambda: now[0])
+    monkeypatch.setattr(race, "alone", lambda: False)
+    a @ x
+
+    def call(a):
+        now[0] += 1
+        return a @ x
+
+    report = a.tune(call, seconds=seconds)
+    assert now[0] == calls == report.seconds and "too long" in repr(report)
+
+
 def test_what_is_asked_must_make_sense():
     _, a, x = operands()
     with pytest.raises(ValueError, match="seconds"):

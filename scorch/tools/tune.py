@@ -36,6 +36,8 @@ _STEP = 1.01  # what exchanging a word must gain, and a candidate for the final
 _FINALS = 3
 _LITTLE = 0.03  # of what all programs of a call take
 _CONVERTED = 1.1  # what a layout must gain that each process makes anew
+_TURN = 2  # calls of a turn, at least
+_TOO_LONG = "calls take too long for the time given"
 _SLOW = 4.0  # times the default: not raced
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _WAYS = min(4, os.cpu_count() or 1)  # compilations at a time
@@ -228,15 +230,21 @@ class _One:
         return fit
 
     # ---- racing ----
+    def starts(self) -> bool:
+        """Times the default; False: there is no time for more."""
+        for _ in range(2):  # the first one finds its kernels
+            if not self.session.fits(_TURN, self.until):
+                return False
+            self.race.turn(self.default)
+        self.reserve = self.race.final_takes(self.default, self.default)
+        return race.clock() + self.reserve + self.session.compile <= self.until
+
     def tune(self, proposals: Sequence[Proposal], words: bool = True) -> Candidate | None:
         """Keeps the best and returns it, its words exchanged or not; None: nothing is surely faster."""
         kept = _C.tuned_schedule(self.request.number)
         before = Proposal("kept before", kept) if kept else None
-        for _ in range(2):  # the first one finds its kernels
-            self.race.turn(self.default)
-        self.reserve = self.race.final_takes(self.default, self.default)
-        if race.clock() + self.reserve + self.session.compile > self.until:
-            self.default.verdict = "calls take too long for the time given"
+        if not self.starts():
+            self.default.verdict = _TOO_LONG
             return self.close(None, None)
         proposals = candidates.differs(self.request, proposals, self.known)
         fit = self.ready([*([before] if before else []), *proposals], self.part(_SHARE if words else _LATE))
@@ -305,6 +313,18 @@ class _Session:
         self.kept: dict[str, tuple[str, float]] = {}  # by class, whether operands are used often or not
         self.tried: dict[int, Request] = {}
         self.compile, self.seen = _COMPILE, 0.0
+        self.one = 0.0  # seconds that a call takes, once its kernels are there
+
+    def first(self) -> object:
+        """The first call, of which nobody knows how long it takes."""
+        begin, made = race.clock(), _making()
+        result = self.call()
+        self.one = max(race.clock() - begin - (_making() - made), 0.0)
+        return result
+
+    def fits(self, calls: int, end: float, compilations: int = 0) -> bool:
+        """Whether so much would be over by then."""
+        return race.clock() + calls * self.one + compilations * self.compile <= end
 
     def say(self, what: str) -> None:
         since = race.clock() - self.begin
@@ -321,16 +341,12 @@ class _Session:
 
     def run(self) -> Report:
         try:
-            self.expected = _copy(self.call())
+            self.expected = _copy(self.first())
             if not any(isinstance(x, torch.Tensor) for x in self.expected):
                 raise ValueError(
                     "tune: expected a call that returns a tensor, to compare results of candidates"
                 )
-            asked = candidates.noted(self.call, anew=True)
-            share = 0.7 if any(map(candidates.may_be_cut, asked)) else 1.0
-            self.all_of(asked, self.begin + share * (self.end - self.begin))
-            self.often(asked)
-            self.recommend()
+            self.race()
         finally:
             for number in self.tried:
                 _C.tuned_untry(number)
@@ -342,6 +358,17 @@ class _Session:
         schedule = "\n".join(schedule for schedule, _ in last.values())
         return Report(gain, schedule, race.clock() - self.begin, self.rows)
 
+    def race(self) -> None:
+        """Of all that the call asks for, as far as there is time."""
+        if not self.fits(1, self.end):
+            self.rows.append(Candidate("the call", "default", "", self.one, 1.0, _TOO_LONG))
+            return
+        asked = candidates.noted(self.call, anew=True)
+        share = 0.7 if any(map(candidates.may_be_cut, asked)) else 1.0
+        self.all_of(asked, self.begin + share * (self.end - self.begin))
+        self.often(asked)
+        self.recommend()
+
     def all_of(self, asked: Sequence[Request], end: float) -> None:
         """One after the other, the longest first; requests for operands that were converted come next."""
         queue = sorted(asked, key=candidates.cost, reverse=True)
@@ -352,7 +379,8 @@ class _Session:
             if not share:
                 continue
             until = race.clock() + share * (end - race.clock())
-            if _One(self, request, until).tune(candidates.first(request)):
+            won = _One(self, request, until).tune(candidates.first(request))
+            if won and self.fits(1, end):
                 more = [x for x in candidates.noted(self.call) if x.about not in seen]
                 seen |= {x.about for x in more}
                 queue = more + queue
@@ -368,7 +396,7 @@ class _Session:
                 raced.append(request)
             elif schedule:
                 self.keep(candidates.used_often(request), schedule, gain)
-        if not raced or race.clock() + self.compile > self.end:
+        if not raced or not self.fits(1, self.end, 1):
             return
         again = [x.clone() for x in self.operands]  # which become those that are used often, and these do not
         for x in again:
@@ -388,7 +416,7 @@ class _Session:
         and the user's to do."""
         for at, x in enumerate(self.operands):
             for format in suggest.formats(x):
-                if race.clock() + 3 * self.compile >= self.end:
+                if not self.fits(1 + 2 * _TURN, self.end, 3):
                     return
                 other = [*self.operands[:at], x.convert(format), *self.operands[at + 1 :]]
                 self.compare(f"operand {at + 1} as {format}", {"csr": self.operands, format: other}, format)
@@ -408,6 +436,12 @@ class _Session:
         verdict = race_of.final("csr", other)
         row.seconds, row.gain = race_of.middle(other), race_of.against("csr", other)
         row.verdict = f'recommended: convert("{other}")' if verdict.wins else verdict.reason
+
+
+def _making() -> float:
+    """Seconds that went into kernels so far."""
+    spent = _C.stats()
+    return sum(spent[f"{name}_seconds"] for name in ("path", "compile", "load"))
 
 
 def _share(queue: Sequence[Request]) -> float:
