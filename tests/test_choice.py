@@ -116,6 +116,12 @@ def test_calls_that_take_no_other_format_keep_theirs(monkeypatch):
     assert a.optimize(calls=[lambda a: a.crd(1)], format=BLOCKS) is a
 
 
+@pytest.mark.parametrize("calls", (torch.relu, 2.5, -1, True, "ab", [torch.relu, 3], None))
+def test_calls_are_a_number_or_a_list_of_functions(calls):
+    with pytest.raises((ValueError, TypeError), match=r"calls=1000, or a list .*\[lambda A: A @ x\], got "):
+        csr(blocks()).optimize(calls)
+
+
 def test_what_cannot_be_chosen_is_said():
     a = csr(blocks())
     with pytest.raises(ValueError, match=r"expected calls, such as calls=\[lambda A: A @ x\], got a number"):

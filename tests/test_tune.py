@@ -534,8 +534,9 @@ def test_no_call_begins_that_would_end_late(monkeypatch, seconds, calls):
 
 def test_what_is_asked_must_make_sense():
     _, a, x = operands()
-    with pytest.raises(ValueError, match="seconds"):
-        a.tune(lambda a: a @ x, seconds=0)
+    for seconds in (0, -1.0, float("nan"), "a", None):
+        with pytest.raises((ValueError, TypeError), match=f"positive number of seconds, .* got {seconds!r}"):
+            a.tune(lambda a: a @ x, seconds=seconds)
     with pytest.raises(ValueError, match="returns a tensor"):
         a.tune(lambda a: None, seconds=1)
     with pytest.raises(ValueError, match="index q"):

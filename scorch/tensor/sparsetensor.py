@@ -387,7 +387,7 @@ class SparseTensor(_Tensor):
             several parts faster than the best of the others.
 
         Raises: ValueError: a format is to be chosen by a number of calls, or of a tensor that requires a
-            gradient.
+            gradient; or a number is negative. TypeError: calls is no number and no list of functions.
 
         >>> A, x = scorch.sparse(torch.eye(3)), torch.ones(3, 2)
         >>> A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ x]) is A

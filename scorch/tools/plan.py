@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
@@ -37,6 +37,7 @@ def optimize(
     format: str | Format | Sequence[str | Format] | None = None,
 ) -> SparseTensor:
     """Makes products with A fast that will be many: see ``SparseTensor.optimize``."""
+    calls = _counted_or_listed(calls)
     if format is not None:
         _check(A, calls)
     if not isinstance(calls, int) or calls >= 16:
@@ -49,6 +50,18 @@ def optimize(
         for call in calls:
             call(A)
     return A
+
+
+def _counted_or_listed(calls: object) -> int | list[Callable[[SparseTensor], object]]:
+    """How many calls, or which."""
+    if isinstance(calls, int) and not isinstance(calls, bool) and calls >= 0:
+        return calls
+    if isinstance(calls, Iterable) and all(map(callable, listed := list(calls))):
+        return listed
+    raise (ValueError if type(calls) is int else TypeError)(
+        "optimize: expected how many products will come, as in calls=1000, or a list of functions, as in "
+        f"calls=[lambda A: A @ x], got {calls!r}"
+    )
 
 
 def _check(A: SparseTensor, calls: object) -> None:

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from numbers import Real
 from typing import NamedTuple
 
 import torch
@@ -488,8 +489,9 @@ def clear() -> int:
 
 # ---- the verbs ----
 def _tuned(on: On, operands: Sequence[SparseTensor], seconds: float) -> Report:
-    if not seconds > 0:
-        raise ValueError(f"tune: expected a positive number of seconds, got {seconds}")
+    if not isinstance(seconds, Real) or not seconds > 0:
+        kind = ValueError if isinstance(seconds, Real) else TypeError
+        raise kind(f"tune: expected a positive number of seconds, as in seconds=5, got {seconds!r}")
     with _lock:
         return _Session(on, operands, seconds).run()
 
