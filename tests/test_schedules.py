@@ -150,6 +150,21 @@ def test_gathered_tiles_and_blocks():
         assert again.schedule == kernel.schedule
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    (
+        ("gather(i: 6) parallel(r)", r"the loops would be order\(.*\) parallel\(i\) gather\(i: 6\) block\("),
+        ("gather(j: 6) block(i: 7)", "entries over j do not route rows"),
+        ("gather(i: 6) block(j: 7)", "entries over j do not lie in blocks"),
+    ),
+)
+def test_the_word_that_cannot_be_is_named(text, why):
+    M = scorch.sparse(torch.eye(40).expand(3, 40, 40))
+    given = {"M": M, "x": torch.ones(40, 16), "W": torch.ones(3, 16, 32)}
+    with pytest.raises(ValueError, match=why):
+        scorch.evaluate("Y[i,n] = M[r,i,j] * x[j,k] * W[r,k,n]", schedule=text, **given)
+
+
 def test_sums_inside_of_sums(a):
     A, x, y = scorch.sparse(a), torch.randint(-2, 3, (18, 5)).float(), torch.randint(-2, 3, (5,)).float()
     chain = "c[i] = A[i,j] * x[j,k] * y[k]"

@@ -50,6 +50,7 @@ Expr *schedule_scalars_first(Prog *, Op reduce, Expr *, int vec);
 
 /* ---- text.c ---- */
 bool wish_allows(const Prog *, const Wish *, const Nest *, char why[WHY]);
+bool wish_is_begun(const Prog *, const Wish *, const Nest *); /* a gather or a block is as it was asked for */
 void wish_vars_print(const Prog *, const char *word, uint32_t vars, sc_text *);
 
 /* ---- build.c ---- */

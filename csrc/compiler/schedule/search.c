@@ -156,8 +156,9 @@ static double cost_built(Search *s, Candidate *c)
     char reason[WHY] = "";
     Nest *n = construct(s, c, NULL);
     if (n && !wish_allows(s->p, s->wish, n, reason)) {
+        if (!*s->not_asked && (!c->special || wish_is_begun(s->p, s->wish, n)))
+            memcpy(s->not_asked, reason, WHY);
         n = NULL;
-        if (!*s->not_asked && !c->special) memcpy(s->not_asked, reason, WHY);
     }
     const double cost = n ? cost_nest(s->p, n) : -1;
     c->tiles = false, c->par = 0;

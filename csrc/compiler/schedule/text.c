@@ -417,6 +417,17 @@ static bool has_sizes(const Prog *p, const Wish *w, const Nest *n, char why[WHY]
     return true;
 }
 
+bool wish_is_begun(const Prog *p, const Wish *w, const Nest *n)
+{
+    Wish made = {0};
+    bool any = false;
+    nest_walk(n, find_sizes, &made);
+    for (int v = 0; v < p->nvar; v++)
+        any |=
+            (w->gather[v] && w->gather[v] == made.gather[v]) || (w->block[v] && w->block[v] == made.block[v]);
+    return any;
+}
+
 bool wish_allows(const Prog *p, const Wish *w, const Nest *n, char why[WHY])
 {
     sc_text made = {0};
