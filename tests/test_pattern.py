@@ -1,6 +1,7 @@
 """Other patterns of a sparse linear layer: what stays, what starts anew, and what must not go on."""
 
 import copy
+import re
 
 import pytest
 import torch
@@ -387,9 +388,12 @@ def test_states_in_a_module_of_layers(tmp_path):
 def test_states_that_do_not_fit():
     layer = scorch.nn.Linear(16, 16, density=0.25)
     before = copy.deepcopy(layer.state_dict())
-    turned = scorch.nn.Linear(16, 16, density=0.25, format="csc").state_dict()
-    with pytest.raises(ValueError, match="expected a weight of the format csr, the state has one of csc"):
-        layer.load_state_dict(turned)
+    for format in ("csc", "coo", "csr of rows(> 3) + csr"):
+        other = scorch.nn.Linear(16, 16, density=0.25, format=format)
+        for to, of in ((layer, other), (other, layer)):
+            said = f"expected a weight of the format {to.layout.text}, the state has one of {of.layout.text}:"
+            with pytest.raises(ValueError, match=re.escape(said)):
+                to.load_state_dict(of.state_dict())
     good = scorch.nn.Linear(16, 16, density=0.5).state_dict()
     for name, bad in (
         ("pos1", good["pos1"].flip(0)),

@@ -279,15 +279,15 @@ class Linear(nn.Module):
 
     def _take_pattern(self, state: dict, prefix: str, format: str | None) -> None:
         """The pattern of a state, which may be another one than this layer's, in memory of its own."""
-        own = [getattr(self, name) for name in self._structure]
-        given = [state.get(prefix + name) for name in self._structure]
-        if any(x is None for x in given):
-            return  # torch names what is missing
-        if format not in (None, self.layout.text):
+        if prefix + "values" in state and format not in (None, self.layout.text):
             raise ValueError(
                 f"{prefix}values: expected a weight of the format {self.layout.text}, the state has one of "
                 f"{format}: make the layer with that format"
             )
+        own = [getattr(self, name) for name in self._structure]
+        given = [state.get(prefix + name) for name in self._structure]
+        if any(x is None for x in given):
+            return  # torch names what is missing
         given = [x.to(y.dtype) for x, y in zip(given, own, strict=True)]
         if all(map(torch.equal, given, own)):
             return
