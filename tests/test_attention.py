@@ -647,10 +647,19 @@ def test_long_masks_found_in_the_call(density, lead):
     )
 
 
+def test_a_mask_whose_true_forbids_is_named():
+    layer, x = torch.nn.MultiheadAttention(8, 2, batch_first=True), torch.rand(3, 4, 8)
+    mask = ~torch.eye(4, dtype=torch.bool)
+    layer(x, x, x, attn_mask=mask, need_weights=False)
+    with pytest.raises(RuntimeError, match=r"nn\.MultiheadAttention .* whose True forbids: give it a dense"):
+        layer(x, x, x, attn_mask=scorch.sparse(mask), need_weights=False)
+
+
 def test_what_dense_masks_are_refused():
     q, k, v = tensors(1, 2, n=8, m=8)
-    with pytest.raises(ValueError, match=r"expected a mask \[\.\.\., 8, 8\] .*, got \[4, 4\]"):
-        scorch.attention(q, k, v, scorch.dynamic(torch.ones(2, 2, dtype=torch.bool), tile=(2, 2)))
+    said = r"expected a mask \[\.\.\., 8, 8\] .*, got \[4, 6\], which is tile=\(2, 3\) for .* blocks \[2, 2\]"
+    with pytest.raises(ValueError, match=said):
+        scorch.attention(q, k, v, scorch.dynamic(torch.ones(2, 2, dtype=torch.bool), tile=(2, 3)))
     with pytest.raises(TypeError, match="expected numbers to add"):
         scorch.attention(q, k, v, scorch.dynamic(torch.ones(8, 8, dtype=torch.bool)), additive=True)
     with pytest.raises(RuntimeError, match="mask: expected tiles that divide 9, got 2"):

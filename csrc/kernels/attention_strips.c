@@ -149,7 +149,9 @@ int sc_attention_strips(const sc_strip_source *from, sc_strips *to, sc_alloc *al
     if (from->zeros && atomic_load(&s.low))
         return sc_error(e, SC_EVALUE,
                         "mask: expected values to add to scores, got minus infinity: leave such "
-                        "entries out, those that are missing take no part");
+                        "entries out, those that are missing take no part; nn.MultiheadAttention makes "
+                        "them of a mask of bool, whose True forbids: give it a dense one, or "
+                        "scorch.attention one of what is seen");
     if (from->places) s.place = alloc(ctx, SC_VAL, 1, SC_I64, from->nnz);
     if (s.bits && scaled && sc_mul(to->n, to->height, &values))
         s.val = alloc(ctx, SC_VAL, 0, from->computed, values);

@@ -33,9 +33,10 @@ def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor
         a in (1, b) for a, b in zip(lead, batch[len(batch) - len(lead) :], strict=True)
     )
     if not fits or n != q.shape[-2] or m != k.shape[-2]:
+        tiles = mask.tiles_said() if isinstance(mask, Dynamic) else ""
         raise ValueError(
             f"attention: expected a mask [..., {q.shape[-2]}, {k.shape[-2]}] whose batch extents are 1 or "
-            f"those of {batch}, got {shape}"
+            f"those of {batch}, got {shape}{tiles}"
         )
     shared = k.dim() > 2 and k.shape[-3] and q.shape[-3] % k.shape[-3] == 0
     wanted = [*batch[:-1], k.shape[-3] if shared else batch[-1]] if batch else []

@@ -337,6 +337,10 @@ class Dynamic:
         rows, columns = self._tile or (1, 1)
         return torch.Size([*lead, n * rows, m * columns])
 
+    def tiles_said(self) -> str:
+        """How the shape of a mask comes about, in words; nothing where it has no tiles."""
+        return f", which is tile={self._tile} for each of the blocks {list(self.shape)}" if self._tile else ""
+
     def as_mask(self) -> SparseTensor:
         """As a mask of attention: sparse, and of single entries where it is of blocks."""
         x = self.to_dense()
