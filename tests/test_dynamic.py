@@ -246,6 +246,8 @@ def test_expressions():
     a = x.clone().requires_grad_()
     scorch.einsum("ij,jk->ik", scorch.dynamic(a), w).sum().backward()
     assert torch.equal(a.grad, w.sum(1).expand(30, 40))
+    for y in (x, x + 20):  # with zeros and without
+        assert scorch.is_sparse(scorch.einsum("ij,ij->ij", scorch.dynamic(y), x)) == (y is x)
     A = scorch.sparse(integers(10, 30, zeros=0.5), "csr")
     assert torch.equal(A @ h, A.to_dense() @ x)
 

@@ -18,7 +18,7 @@ from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor
 from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import autocast, notation
-from .dynamic import Dynamic
+from .dynamic import Dynamic, resolved
 from .explanation import Explanation
 from .gradients import run_eagerly
 from .keeping import run_kept
@@ -266,7 +266,7 @@ def compute(
         format = "dense"
     if out is None and torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
-        plain = [x.to_dense() if isinstance(x, Dynamic) else x for x in operands]
+        plain = [resolved(x) if isinstance(x, Dynamic) else x for x in operands]
         return compute_in_graph(expression, names, written(format), schedule, implicit, *plain)
     if format.__class__ is list:
         format = tuple(format)
@@ -276,7 +276,7 @@ def compute(
         found = quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
-    if symbols := [x for x in operands if _torch.is_symbolic(x)]:
+    if symbols := [x for x in operands if _torch.is_symbolic(x) and not isinstance(x, Dynamic)]:
         given = (expression, names, written(format), schedule, implicit, *operands)
         return type(symbols[0]).__torch_function__(compute_in_graph, (), given)
     if not names and len(operands) > 1 and autocast.is_on():  # a product
