@@ -339,6 +339,26 @@ def test_masks_of_attention_in_graphs(kind):
         torch.testing.assert_close(program(*inputs[:3], inputs[3] + 2), f(*inputs[:3], inputs[3] + 2))
 
 
+@pytest.mark.parametrize(
+    "product",
+    (
+        lambda h, w: h @ w,
+        lambda h, w: w @ h,
+        torch.matmul,
+        torch.mm,
+        torch.nn.functional.linear,
+        lambda h, w: torch.nn.functional.linear(w, h),
+        lambda h, w: scorch.einsum("ij,jk->ik", h, w),
+        lambda h, w: scorch.evaluate("C[i,k] = A[i,j] * B[j,k]", A=h, B=w),
+    ),
+)
+def test_a_product_has_no_tiles(product):
+    x = torch.eye(4)
+    assert torch.equal(product(scorch.dynamic(x), torch.ones(4, 4)), torch.ones(4, 4))
+    with pytest.raises(ValueError, match="expected no tile= in a product"):
+        product(scorch.dynamic(x, tile=(2, 3)), torch.ones(4, 4))
+
+
 def test_opcheck():
     x, w = torch.randn(5, 8, requires_grad=True), torch.randn(8, 3, requires_grad=True)
     torch.library.opcheck(torch.ops.scorch.dynamic_product.default, (x, w, None, False))

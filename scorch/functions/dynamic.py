@@ -428,7 +428,17 @@ def _rows_times(h: Dynamic, w: torch.Tensor, bias: torch.Tensor | None) -> torch
     return y.reshape(*x.shape[:-1], w.shape[1])
 
 
+def _check_tiles(*operands: object) -> None:
+    """A product is not one of blocks."""
+    if any(isinstance(x, Dynamic) and x._tile for x in operands):
+        raise ValueError(
+            "dynamic: expected no tile= in a product, which would take each block as one value: it is for a "
+            "mask of scorch.attention; leave it out"
+        )
+
+
 def _matmul(input: object, other: object) -> torch.Tensor:
+    _check_tiles(input, other)
     if isinstance(input, Dynamic) and _is_matrix(other, input._x) and input._x.dim() > 0:
         return _rows_times(input, other, None)
     if isinstance(other, Dynamic) and other.dim() == 2 and _is_matrix(input, other._x):
@@ -439,6 +449,7 @@ def _matmul(input: object, other: object) -> torch.Tensor:
 
 
 def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    _check_tiles(input, weight)
     if not isinstance(input, Dynamic) or not _is_matrix(weight, input._x) or input.dim() == 0:
         return F.linear(_unwrapped(input), _unwrapped(weight), _unwrapped(bias))
     return _rows_times(input, weight.t(), _unwrapped(bias))
@@ -476,6 +487,7 @@ _OPERANDS = {"input", "other", "mat2", "weight", "bias"}
 
 def resolved(h: Dynamic) -> torch.Tensor:
     """As an operand of an expression: sparse where most values are zero, and no gradient is asked of it."""
+    _check_tiles(h)
     x = h.to_dense()
     if _torch.is_tracing(x) or (x.requires_grad and torch.is_grad_enabled()) or x.dim() < 2:
         return x
@@ -498,7 +510,8 @@ def dynamic(
         x: [..., k], float32, float64, bfloat16 or float16, on the CPU; a mask of attention may be of bool.
         by: "nonzero", or a mask of bool: [...], the rows of x that count, the others taken as zero, as in
             padded batches; or of the shape of x, the values that count.
-        tile: (r, c): x is a mask of blocks of r rows and c columns, for :func:`scorch.attention`.
+        tile: (r, c): x is a mask of blocks of r rows and c columns, for :func:`scorch.attention` and no
+            product.
 
     Raises:
         TypeError: x is no dense tensor of a floating point type, or by is no mask.
