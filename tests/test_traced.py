@@ -108,6 +108,24 @@ def test_one_graph_for_any_number_of_entries():
     assert counter.frame_count <= 2  # nothing stored may be a graph of its own
 
 
+OF_EXTENTS = {
+    "chunk": lambda a: a.chunk(2)[1],
+    "split": lambda a: a.split(len(a) // 2)[1],
+    "tensor_split": lambda a: a.tensor_split(3, 1)[1],
+    "roll": lambda a: a.roll(len(a) // 2, 0),
+    "index": lambda a: a[len(a) // 2, : a.shape[1] // 2],
+}
+
+
+@pytest.mark.parametrize("f", OF_EXTENTS.values(), ids=OF_EXTENTS)
+def test_numbers_that_are_made_of_extents(f):
+    """In a graph for any extent they are symbols."""
+    compiled = torch.compile(f, backend="eager", fullgraph=True)
+    for n in (8, 10, 12):
+        d = torch.arange(n * n).view(n, n).double()
+        torch.testing.assert_close(compiled(scorch.sparse(d)).to_dense(), f(d))
+
+
 def test_an_index_out_of_range_is_refused_by_the_call():
     _, a = tensor("coo", False)
     f = torch.compile(lambda a, i: a[i], backend="aot_eager", fullgraph=True)

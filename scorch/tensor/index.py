@@ -517,10 +517,11 @@ def unbind(input: SparseTensor, dim: int = 0) -> tuple[torch.Tensor, ...]:
 def split(tensor: SparseTensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[torch.Tensor, ...]:
     """``torch.split``."""
     extent = tensor.shape[axis(dim, tensor._ndim)]
-    if isinstance(split_size, int):
+    if isinstance(split_size, int | torch.SymInt):
         if split_size <= 0:
             raise ValueError(f"split: expected a positive size, got {split_size}")
-        sizes = [min(split_size, extent - at) for at in range(0, max(extent, 1), split_size)]
+        pieces = range(int(max(-(-extent // split_size), 1)))  # traced, a graph has so many
+        sizes = [min(split_size, extent - k * split_size) for k in pieces]
     else:
         sizes = list(split_size)
         if sum(sizes) != extent:
@@ -554,10 +555,10 @@ def tensor_split(
     extent = input.shape[axis(dim, input._ndim)]
     if isinstance(how, torch.Tensor):
         how = how.tolist()
-    if isinstance(how, int):
+    if isinstance(how, int | torch.SymInt):
         if how <= 0:
             raise ValueError(f"tensor_split: expected a positive number, got {how}")
-        each, more = divmod(extent, how)
+        each, more = extent // how, extent % how
         return _pieces(input, [each + (k < more) for k in range(how)], dim)
     cuts = [0, *how, extent]
     return tuple(along(input, dim, slice(lo, hi)) for lo, hi in pairwise(cuts))

@@ -297,7 +297,7 @@ def roll(
     """``torch.roll``."""
     if dims is None or dims == ():
         return reshape(roll(flatten(input), shifts, 0), tuple(input.shape))
-    shifts, dims = ([x] if isinstance(x, int) else list(x) for x in (shifts, dims))
+    shifts, dims = ([x] if isinstance(x, int | torch.SymInt) else list(x) for x in (shifts, dims))
     e = entries(input)
     indices = e.indices.clone()
     for shift, d in zip(shifts, dims, strict=True):
