@@ -17,7 +17,7 @@ import torch
 from torch._C import DisableTorchFunctionSubclass, _AutoDispatchBelowAutograd
 from torch._C._dynamo import eval_frame
 from torch._C._functorch import is_legacy_batchedtensor, peek_interpreter_stack
-from torch._functorch import eager_transforms
+from torch._functorch import eager_transforms, vmap
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch._lowrank import _svd_lowrank as svd_lowrank
@@ -36,6 +36,7 @@ __all__ = [
     "is_legacy_batchedtensor",
     "outside_graphs",
     "svd_lowrank",
+    "vmap",
 ]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}

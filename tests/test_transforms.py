@@ -59,6 +59,42 @@ def test_batches_of_gradients_are_dense(f, format):
     same(f(a), f(matrix(12, 12)) * stored(a))
 
 
+def _tangent(f):
+    return lambda a: func.jvp(lambda x: f(a, x), (X,), (X.cos(),))[1]
+
+
+SPARSE_RESULTS = {
+    "scaled": _tangent(lambda a, x: a * x[:, 0]),
+    "of a gradient": _tangent(lambda a, x: func.grad(lambda a: ((a @ x) ** 3).sum())(a)),
+    "its primal": lambda a: func.jvp(lambda x: a * x.sin(), (X[:, 0],), (X[:, 1],))[0],
+    "nothing depends on it": lambda a: func.jvp(lambda x: a * 2, (X[:, 0],), (X[:, 1],))[1],
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("f", SPARSE_RESULTS.values(), ids=SPARSE_RESULTS)
+@pytest.mark.parametrize("format", FORMATS)
+def test_tangents_of_sparse_results_are_sparse(f, format, compiled):
+    torch._dynamo.reset()
+    a = scorch.sparse(matrix(12, 12), format)
+    got = (torch.compile(f, backend="eager", fullgraph=True) if compiled else f)(a)
+    assert isinstance(got, scorch.SparseTensor) and str(got.format) == format
+    same(got, f(matrix(12, 12)) * stored(a))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_batches_of_sparse_results_are_dense(format):
+    a, d = scorch.sparse(matrix(12, 12), format), matrix(12, 12)
+    same(func.vmap(lambda x: a * x, 1)(X), func.vmap(lambda x: d * x, 1)(X))
+    same(func.vmap(lambda x: 2 * a * x, 1, 2)(X), func.vmap(lambda x: 2 * d * x, 1, 2)(X))
+    same(func.jacfwd(lambda x: a * x)(X[:, 0]), func.jacfwd(lambda x: d * x)(X[:, 0]))
+
+
+def test_gradients_of_sums_can_be_computed_with():
+    a = scorch.sparse(matrix(12, 12))
+    same(func.grad(torch.sum)(a), stored(a))
+
+
 def test_what_does_not_depend_on_a():
     a = scorch.sparse(matrix(12, 12))
     for got in (func.grad(lambda _: X.sum())(a), func.vjp(lambda _: X + 1, a)[1](X)[0]):

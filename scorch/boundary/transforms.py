@@ -3,7 +3,8 @@
 functorch wraps each tensor among the arguments of ``grad``, ``vjp`` and ``jacrev`` as a whole. What comes
 out would be no SparseTensor: calls on it would pass by the table of functions, and its gradient would be
 that of a dense matrix. So the two functions that wrap and unwrap take a SparseTensor apart. Between them it
-is one of wrapped values, and ``requires_grad`` and ``torch.autograd.grad`` mean these.
+is one of wrapped values, and ``requires_grad`` and ``torch.autograd.grad`` mean these. So do the functions
+that end ``jvp`` and ``vmap``, of results.
 """
 
 from __future__ import annotations
@@ -59,8 +60,30 @@ def _as_given(x: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None
     """The gradient to x from that to its values; dense in a batch, whose elements are no SparseTensors."""
     if grad is None or _differentiated(x) is x:
         return grad
-    made = _like(x, [*x._arrays()[:-1], grad])
+    made = _like(x, [*x._arrays()[:-1], grad.contiguous()])
     return made.to_dense() if _torch.in_vmap() else made
+
+
+def _unpack(plainly: Callable) -> Callable:
+    """What ends a call of ``torch.func.jvp``: the tangent of values is one of their structure."""
+
+    def unpack(dual: torch.Tensor, strict: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        if _differentiated(dual) is dual:
+            return plainly(dual, strict)
+        *structure, values = dual._arrays()
+        primal, tangent = plainly(values, strict)
+        return _like(dual, [*structure, primal]), _like(dual, [*structure, tangent])
+
+    return unpack
+
+
+def _remove_batch(plainly: Callable) -> Callable:
+    """What ends a batch; elements that are no SparseTensors of one structure are dense."""
+
+    def remove(name: str, x: object, *rest: object) -> torch.Tensor:
+        return plainly(name, x if _differentiated(x) is x else x.to_dense(), *rest)
+
+    return remove
 
 
 def _listed(x: object) -> Sequence:
@@ -85,6 +108,8 @@ def grad(
 
 _torch.replace(_torch.eager_transforms, "_wrap_for_grad", _wrap)
 _torch.replace(_torch.eager_transforms, "_unwrap_for_grad", _unwrap)
+_torch.replace(_torch.vmap, "_maybe_remove_batch_dim", _remove_batch)
+_torch.replace(_torch.eager_transforms, "safe_unpack_dual", _unpack)
 HANDLERS[torch.autograd.grad] = grad
 
 
