@@ -57,7 +57,7 @@ static double number_value(Lexer *lx, const char *s, int n)
     double v = strtod(buf, NULL);
     if (v > 1.7976931348623157e308)
         fail(lx->prog, SC_EVALUE, lx->pos, "the number %.*s is too large for float64", n, s);
-    if (lx->integer && v >= 0x1p53 && v <= 0x1p63 && (v == 0x1p63 || strtoll(buf, NULL, 10) != (long long)v))
+    if (lx->integer && v >= 0x1p53 && v <= 0x1p63 && strtoull(buf, NULL, 10) != (unsigned long long)v)
         fail(lx->prog, SC_EVALUE, lx->pos,
              "the number %.*s is rounded in float64, as constants are; give it as an operand, a scalar, or "
              "write %.*s.0",
