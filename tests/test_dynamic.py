@@ -60,7 +60,7 @@ def test_the_cheapest_way_is_taken(monkeypatch):
 
     def run(row: float, value: float, x=x, scan=0.0) -> str:
         taken.clear()
-        ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, row, scan, value)
+        ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, row, scan, 0.0, value)
         assert torch.equal(scorch.dynamic(x) @ w, x @ w)
         return taken[-1]
 
@@ -78,12 +78,12 @@ def test_a_sample_that_misleads_is_found_out(monkeypatch):
     """The rows of the sample are zero, all others full: values are counted no further than they may pay."""
     x, w = integers(512, 256), integers(256, 32)
     monkeypatch.setattr(_C, "census", lambda x, step: (32, 1, 5))
-    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 100 * 512 / x.numel())
+    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 0.0, 100 * 512 / x.numel())
     monkeypatch.setattr(ways, "_by_rows", ways._dense)
     core = []
     few = _C.few
     monkeypatch.setattr(_C, "few", lambda *a: core.append(few(*a)) or core[-1])
-    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 10 * 512 / x.numel())
+    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 0.0, 10 * 512 / x.numel())
     monkeypatch.setattr(_C, "census", lambda x, step: (32, 32, 5))
     assert torch.equal(scorch.dynamic(x) @ w, x @ w)
     assert core == [None]
@@ -166,7 +166,7 @@ def test_a_weight_that_changes_is_read_again():
     with torch.no_grad():
         for scale in (1.0, 2.0, 3.0):
             layer.weight.copy_(integers(30, 50) * scale)
-            ways._known[ways._key(x, layer.weight.T, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 1e-9)
+            ways._known[ways._key(x, layer.weight.T, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 0.0, 1e-9)
             assert torch.equal(layer(scorch.dynamic(x)), x @ layer.weight.T)
             layer.weight.data = integers(30, 50, seed=int(scale))
             assert torch.equal(layer(scorch.dynamic(x)), x @ layer.weight.T)

@@ -76,9 +76,13 @@ def _copy_of(w: torch.Tensor, at_once: bool) -> torch.Tensor | None:
     return copy
 
 
+def _lies_along_rows(w: torch.Tensor) -> bool:
+    return w.stride(1) == 1 or w.shape[1] == 1
+
+
 def _along_rows(w: torch.Tensor) -> torch.Tensor:
     """A matrix whose rows are contiguous."""
-    return w if w.stride(1) == 1 or w.shape[1] == 1 else _copy_of(w, True)
+    return w if _lies_along_rows(w) else _copy_of(w, True)
 
 
 # ---- the ways: x [m, k] @ w [k, n], or, turned, x.T @ w of w [m, n] ----
@@ -100,6 +104,11 @@ def _by_library_along_columns(x: torch.Tensor, w: torch.Tensor, turned: bool) ->
 def _listed(x: torch.Tensor, w: torch.Tensor, turned: bool) -> object:
     """What the way over values begins with: to find them takes long, however many there are."""
     return _C.few(x, 1 << 62)
+
+
+def _looked(x: torch.Tensor, w: torch.Tensor, turned: bool) -> object:
+    """What goes before it, however many values there are: whether the copy of a weight is still the same."""
+    return None if _lies_along_rows(w) else _number_of(w)
 
 
 def _by_values(x: torch.Tensor, w: torch.Tensor, turned: bool, most: int = 1 << 62) -> torch.Tensor | None:
@@ -134,12 +143,13 @@ def _by_rows(
 
 # ---- which one ----
 class Speeds(NamedTuple):
-    """Of products of a shape: the dense way, and seconds of a row of it, of a row that is looked through, and
-    of a value that is found there."""
+    """Of products of a shape: the dense way, and seconds of a row of it, of a row that is looked through, of
+    a look at the weight, and of a value that is found."""
 
     dense: Callable
     row: float
     scan: float
+    look: float
     value: float
 
 
@@ -171,12 +181,13 @@ def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, know
         if w.stride(1) == 1 and x.shape[0] >= _MANY:
             ways.append(_by_library_along_columns)
     if values:
-        ways += [_listed, _by_values]
-    times, scan, value = _times(ways, x, w, turned), 0.0, 0.0
+        ways += [_listed, _looked, _by_values]
+    times, scan, look, value = _times(ways, x, w, turned), 0.0, 0.0, 0.0
     if values:
-        product, scan = times.pop(), times.pop()
-        value = max(product - scan, _LEAST) / values
-    speeds = Speeds(ways[times.index(min(times))], min(times) / x.shape[0], scan / x.shape[0], value)
+        product, look, scan = times.pop(), times.pop(), times.pop()
+        value = max(product - look - scan, _LEAST) / values
+    rows = x.shape[0]
+    speeds = Speeds(ways[times.index(min(times))], min(times) / rows, scan / rows, look, value)
     while len(_known) >= _SHAPES:
         _known.pop(next(iter(_known)))
     _known[_key(x, w, turned)] = speeds
@@ -196,10 +207,11 @@ def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, C
     if not known or not known.value:
         known = _measure(x, w, turned, max(values * share, 1), known)
     dense = rows * known.row
-    listed = rows * known.scan + values * share * known.value
+    before = rows * known.scan + known.look
+    listed = before + values * share * known.value
     if full < seen and full * share * known.row + _LISTED < min(dense, listed):
         return "rows", 0, known.dense
-    most = max(0, int((dense - rows * known.scan) / known.value))
+    most = max(0, int((dense - before) / known.value))
     return "values" if values * share <= most else "dense", most, known.dense
 
 
