@@ -1,0 +1,150 @@
+"""Transforms of torch.func over SparseTensors: gradients have their structure, captured ones keep theirs."""
+
+import pytest
+import torch
+from test_surface_functions import matrix, plain, same
+
+import scorch
+
+FORMATS = ["csr", "csc", "coo", "bsr(3,3)", "csr of band(-1,1) + csr"]
+X = torch.linspace(-1, 1, 36).view(12, 3).double()
+func = torch.func
+
+
+def stored(a):
+    """Ones where a has entries, zeros elsewhere."""
+    return plain(scorch.map(a, torch.ones_like))
+
+
+def of_product(a):
+    return ((a @ X) ** 3).sum()
+
+
+OF_A = {
+    "product": func.grad(of_product),
+    "square": func.grad(lambda a: ((a @ a) @ X).square().sum()),
+    "elementwise": func.grad(lambda a: torch.tanh(torch.relu(a / 4)).sum()),
+    "norm": func.grad(torch.linalg.norm),
+    "dense": func.grad(lambda a: a.to_dense().cos().sum()),
+    "transposed": func.grad(lambda a: (a.T @ X).square().sum()),
+    "rows": func.grad(lambda a: (a[2:7] @ X).square().sum()),
+    "einsum": func.grad(lambda a: scorch.einsum("ij,jk->k", a, X).square().sum()),
+    "beside a dense row": func.grad(lambda a: ((a + torch.ones(12).double()) ** 2).sum()),
+    "with its value": lambda a: func.grad_and_value(of_product)(a)[0],
+    "of a gradient": func.grad(lambda a: (func.grad(of_product)(a) * a).sum()),
+    "vjp": lambda a: func.vjp(lambda a: a.t() @ X, a)[1](X)[0],
+    "vjp of what is sparse": lambda a: func.vjp(lambda a: torch.relu(a) * 2, a)[1](3 * a)[0],
+    "vjp, dense to sparse": lambda a: func.vjp(lambda a: torch.relu(a), a)[1](X @ X.T)[0],
+    "one of a tree": lambda a: func.grad(lambda p: of_product(p["a"] * p["s"]))({"a": a, "s": X[0, 0]})["a"],
+}
+BATCHES = {
+    "jacrev": func.jacrev(lambda a: a @ X[:, 0]),
+    "vmap of grad": lambda a: func.vmap(func.grad(lambda a, x: (a @ x).square().sum()), (None, 1))(a, X),
+}
+
+
+@pytest.mark.parametrize("f", OF_A.values(), ids=OF_A)
+@pytest.mark.parametrize("format", FORMATS)
+def test_gradients_have_the_structure(f, format):
+    a = scorch.sparse(matrix(12, 12), format)
+    got = f(a)
+    assert isinstance(got, scorch.SparseTensor) and got.nnz == a.nnz and str(got.format) == format
+    same(got, f(matrix(12, 12)) * stored(a))
+
+
+@pytest.mark.parametrize("f", BATCHES.values(), ids=BATCHES)
+@pytest.mark.parametrize("format", FORMATS)
+def test_batches_of_gradients_are_dense(f, format):
+    a = scorch.sparse(matrix(12, 12), format)
+    same(f(a), f(matrix(12, 12)) * stored(a))
+
+
+def _tangent(f):
+    return lambda a: func.jvp(lambda x: f(a, x), (X,), (X.cos(),))[1]
+
+
+SPARSE_RESULTS = {
+    "scaled": _tangent(lambda a, x: a * x[:, 0]),
+    "of a gradient": _tangent(lambda a, x: func.grad(lambda a: ((a @ x) ** 3).sum())(a)),
+    "its primal": lambda a: func.jvp(lambda x: a * x.sin(), (X[:, 0],), (X[:, 1],))[0],
+    "nothing depends on it": lambda a: func.jvp(lambda x: a * 2, (X[:, 0],), (X[:, 1],))[1],
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("f", SPARSE_RESULTS.values(), ids=SPARSE_RESULTS)
+@pytest.mark.parametrize("format", FORMATS)
+def test_tangents_of_sparse_results_are_sparse(f, format, compiled):
+    torch._dynamo.reset()
+    a = scorch.sparse(matrix(12, 12), format)
+    got = (torch.compile(f, backend="eager", fullgraph=True) if compiled else f)(a)
+    assert isinstance(got, scorch.SparseTensor) and str(got.format) == format
+    same(got, f(matrix(12, 12)) * stored(a))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_batches_of_sparse_results_are_dense(format):
+    a, d = scorch.sparse(matrix(12, 12), format), matrix(12, 12)
+    same(func.vmap(lambda x: a * x, 1)(X), func.vmap(lambda x: d * x, 1)(X))
+    same(func.vmap(lambda x: 2 * a * x, 1, 2)(X), func.vmap(lambda x: 2 * d * x, 1, 2)(X))
+    same(func.jacfwd(lambda x: a * x)(X[:, 0]), func.jacfwd(lambda x: d * x)(X[:, 0]))
+
+
+def test_gradients_of_sums_can_be_computed_with():
+    a = scorch.sparse(matrix(12, 12))
+    same(func.grad(torch.sum)(a), stored(a))
+
+
+def test_what_does_not_depend_on_a():
+    a = scorch.sparse(matrix(12, 12))
+    for got in (func.grad(lambda _: X.sum())(a), func.vjp(lambda _: X + 1, a)[1](X)[0]):
+        assert got.nnz == a.nnz and not got.values().any()
+
+
+def test_a_is_an_argument_beside_the_one_that_is_differentiated():
+    def loss(a, x):
+        return (scorch.softmax(a, 1) @ x).square().sum()
+
+    a = scorch.sparse(matrix(12, 12))
+    want = torch.autograd.grad(loss(a, x := X.clone().requires_grad_()), x)[0]
+    torch.testing.assert_close(func.grad(loss, argnums=1)(a, X), want)
+    both, aux = func.grad(lambda a, x: (loss(a, x), torch.relu(a)), argnums=(0, 1), has_aux=True)(a, X)
+    torch.testing.assert_close(both[1], want)
+    same(aux, matrix(12, 12).relu())
+    assert aux.values().sum().item() == matrix(12, 12).relu().sum()  # of memory that can be reached
+
+
+def double(a, f):
+    """Gradients of the sum of squares of what f, a gradient itself, makes of a."""
+    a = a.requires_grad_()
+    made = f(a)
+    (plain(made) * (stored(a.detach()) if scorch.is_sparse(made) else 1)).square().sum().backward()
+    return a.grad
+
+
+CAPTURED = {
+    "to x": lambda a: func.grad(lambda x: ((a @ x) ** 3).sum())(X),
+    "to values": lambda a: func.grad(of_product)(a),
+    "twice": lambda a: func.grad(lambda x: func.grad(lambda x: ((a @ x) ** 3).sum())(x).square().sum())(X),
+}
+
+
+@pytest.mark.parametrize("f", CAPTURED.values(), ids=CAPTURED)
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_autograd_around_transforms(f, compiled):
+    torch._dynamo.reset()
+    a = scorch.sparse(matrix(12, 12))
+    want = matrix(12, 12).requires_grad_()
+    made = f(want)
+    (made * (stored(a) if made.shape == a.shape else 1)).square().sum().backward()
+    got = double(a, torch.compile(f, fullgraph=True) if compiled else f)
+    same(got, want.grad * stored(a.detach()))
+
+
+def test_arguments_of_autograd_grad():
+    a = scorch.sparse(matrix(12, 12)).requires_grad_()
+    y = (a @ X).sum()
+    edge = torch.autograd.graph.get_gradient_edge(y)
+    assert torch.autograd.grad(y, edge)[0] == 1
+    (found,) = torch.autograd.grad((a @ X,), a, grad_outputs=(X,), allow_unused=True)
+    same(found, (X @ X.T) * stored(a.detach()))
