@@ -545,16 +545,8 @@ def in_functorch() -> bool:
     return peek_interpreter_stack() is not None
 
 
-def in_vmap() -> bool:
-    """Whether a level of functorch computes a batch."""
-    batches = torch._C._functorch.TransformType.Vmap
-    return any(level.key() == batches for level in torch._C._functorch.get_interpreter_stack() or ())
-
-
 def beneath_transforms(f: Callable, *args: object) -> object:
     """What f makes where no functorch transform is at work: a constant of those that are."""
-    if not in_functorch():
-        return f(*args)
     with temporarily_clear_interpreter_stack():
         return f(*args)
 

@@ -226,7 +226,7 @@ _put(composite.sum_to_size, "sum_to_size")
 _put(composite.bernoulli, "bernoulli")
 _put_any(composite.repeat_interleave, "repeat_interleave")
 _put_any(composite.tensordot, "tensordot")
-_put_any(composite.svd_lowrank, "svd_lowrank")
+_put_any(_torch.svd_lowrank, "svd_lowrank")  # torch's own code, over the functions of this table
 _put_any(composite.pca_lowrank, "pca_lowrank")
 for _name in ("fftshift", "ifftshift"):
     _put(partial(composite.shifted, back=_name == "ifftshift"), _name, homes=(torch.fft,))

@@ -57,11 +57,10 @@ def _as_differentiated(y: torch.Tensor, grad: torch.Tensor | None) -> torch.Tens
 
 
 def _as_given(x: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
-    """The gradient to x from that to its values; dense in a batch, whose elements are no SparseTensors."""
+    """The gradient to x from that to its values."""
     if grad is None or _differentiated(x) is x:
         return grad
-    made = _like(x, [*x._arrays()[:-1], grad.contiguous()])
-    return made.to_dense() if _torch.in_vmap() else made
+    return _like(x, [*x._arrays()[:-1], grad.contiguous()])
 
 
 def _unpack(plainly: Callable) -> Callable:

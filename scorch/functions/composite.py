@@ -218,13 +218,6 @@ def feature_dropout(dims: int) -> Callable:
 
 
 # ---- factors of low rank ----
-def svd_lowrank(
-    A: SparseTensor, q: int | None = 6, niter: int | None = 2, M: torch.Tensor | None = None
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """``torch.svd_lowrank``, whose own code multiplies by A."""
-    return _torch.svd_lowrank(A, q, niter, M)
-
-
 def pca_lowrank(
     A: SparseTensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -235,4 +228,4 @@ def pca_lowrank(
         raise ValueError(
             f"pca_lowrank: expected q from 0 to {min(m, n)} and niter >= 0, got q={q} and niter={niter}"
         )
-    return svd_lowrank(A, q, niter, A.mean(-2, keepdim=True) if center else None)
+    return _torch.svd_lowrank(A, q, niter, A.mean(-2, keepdim=True) if center else None)

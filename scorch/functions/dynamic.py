@@ -67,11 +67,13 @@ def _copy_of(w: torch.Tensor, at_once: bool) -> torch.Tensor | None:
     key, state = id(base), (_torch.address(w), w._version, tuple(w.shape), w.stride())
     kept = _kept.get(key)
     same = kept is not None and kept.weight() is base and kept.state == state
-    number = _number_of(w) if same or at_once else None
-    if same and kept.copy is not None and kept.number == number:
-        return kept.copy
-    copy = None if not (same or at_once) else w.detach().contiguous()
-    lasts = copy if number is not None else None
+    copy = number = None
+    if same or at_once:
+        number = _number_of(w)
+        if same and kept.copy is not None and kept.number == number:
+            return kept.copy
+        copy = w.detach().contiguous()
+    lasts = None if number is None else copy
     _kept[key] = _Kept(weakref.ref(base, lambda _: _kept.pop(key, None)), state, lasts, number)
     return copy
 

@@ -16,7 +16,7 @@ import torch
 from .. import _torch
 from . import rooms
 from .entries import Entries, add_up, build, canonical, find, ravel, unravel
-from .format import HAVE_POS, Format, Layout, bound, composed_of, fills, layout, pads
+from .format import HAVE_POS, MOST, Format, Layout, bound, composed_of, fills, layout, pads
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
 from .values import assemble, bytes_kept, tracked
@@ -360,9 +360,9 @@ def parts(*tensors: SparseTensor) -> SparseTensor:
             )
     pieces = [piece for x in tensors for piece in x.parts]
     shapes = {tuple(x.shape) for x in pieces}
-    if not 2 <= len(pieces) <= 8 or len(shapes) != 1 or pieces[0]._ndim != 2:
+    if not 2 <= len(pieces) <= MOST or len(shapes) != 1 or pieces[0]._ndim != 2:
         raise ValueError(
-            f"parts: expected 2 to 8 matrices of one shape, got {[list(x.shape) for x in pieces]}"
+            f"parts: expected 2 to {MOST} matrices of one shape, got {[list(x.shape) for x in pieces]}"
         )
     for piece in pieces:
         core_of(piece)

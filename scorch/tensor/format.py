@@ -56,7 +56,7 @@ def layout(text: str, ndim: int) -> Layout:
 
 
 # ---- composed formats: part { "+" part }, part := levels [ "of" rule ] ----
-_MOST = 8  # parts; csrc/scorch.h
+MOST = 8  # parts; csrc/scorch.h
 
 
 def is_composed(text: str) -> bool:
@@ -79,9 +79,9 @@ def fills(form: Layout) -> bool:
 def _buckets(text: str) -> str:
     """hyb(c,k), SparseTIR's: rows of at most 1, 2, 4 .. 2^k entries, each padded to that, and longer ones."""
     found = re.fullmatch(r"hyb\(\s*(\d+)\s*,\s*(\d+)\s*\)", text)
-    if not found or int(found[1]) != 1 or int(found[2]) > _MOST - 2:
+    if not found or int(found[1]) != 1 or int(found[2]) > MOST - 2:
         raise ValueError(
-            f"expected hyb(1,k) with k up to {_MOST - 2}, buckets of rows of at most 1, 2, 4 .. 2^k entries, "
+            f"expected hyb(1,k) with k up to {MOST - 2}, buckets of rows of at most 1, 2, 4 .. 2^k entries, "
             f"got {text}: columns are cut by dense(1/N), dense(0), compressed(1%N)"
         )
     sizes = [2**k for k in range(int(found[2]) + 1)]
@@ -102,8 +102,8 @@ def _composed(text: str, ndim: int) -> Layout:
             raise ValueError(f"{text}: expected no parentheses around parts, which are listed: a + b + c")
         parts.append(layout(levels.strip(), ndim))
         rules.append(rooms.rules.rule_of(rule) if of else None)
-    if len(parts) > _MOST:
-        raise ValueError(f"{text}: expected up to {_MOST} parts, got {len(parts)}: leave some out")
+    if len(parts) > MOST:
+        raise ValueError(f"{text}: expected up to {MOST} parts, got {len(parts)}: leave some out")
     if rules[-1]:
         raise ValueError(f"{text}: expected the last part without a rule, as it takes the rest: add + csr")
     names = [f"_p{k}{name}" for k, part in enumerate(parts) for name in part.names[:-1]]

@@ -215,7 +215,7 @@ def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool =
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or (not structural and tracked(a)):
         return make()
     facts = a.__dict__
-    key = _versions(facts, a._names[:-1])
+    key = tuple([_torch.version_of_structure(facts[name]) for name in a._names[:-1]])
     if not structural:
         key = (*key, _torch.contents(facts["_val"]))
     store = facts.setdefault("_derived", {})
@@ -223,11 +223,6 @@ def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool =
     if found is None or found[0] != key:
         found = store[name] = key, make()
     return found[1]
-
-
-def _versions(facts: dict[str, Any], names: tuple[str, ...]) -> tuple[int, ...]:
-    """How often arrays of a structure were written to."""
-    return tuple([_torch.version_of_structure(facts[name]) for name in names])
 
 
 def bytes_kept(a: SparseTensor) -> dict[str, int]:
