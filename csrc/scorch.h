@@ -248,6 +248,9 @@ const sc_format *sc_program_extra(const sc_program *, int j, int *k);
 int sc_program_way(const sc_program *);
 /* The format that operand k is read in. */
 const sc_format *sc_program_operand(const sc_program *, int k);
+/* Whether operand k may be this: its format, and a permutation that its values are found through or none, as layouts of one
+ * format have where entries lie in another order or in the same. */
+bool sc_program_reads(const sc_program *, int k, const sc_tensor *);
 /* A stage of the program of a request, to be freed: "index" "schedule" "nest" "orders" "stmt" "c" "plan" "why"
  * "path" "explain". */
 int sc_program_text(const sc_request *, const char *stage, char **, sc_err *);

@@ -217,18 +217,42 @@ static void read_facts(const call *c, facts *f)
     }
 }
 
+/* Operands in the layouts that a program reads: 1 if it reads such, 0 if others, as where one of them lies in order and
+ * another did not; -1 with an exception. */
+static int convert_to(call *c, const sc_program *p)
+{
+    bool all = true;
+    for (int k = 0; k < c->nin; k++) {
+        const sc_format *as = sc_program_operand(p, k);
+        if (c->core[k] && !sc_format_equal(as, &c->in[k].format) && convert_sparse(c, k, as)) return -1;
+        all &= sc_program_reads(p, k, &c->in[k]);
+    }
+    return all;
+}
+
+static void convert_back(call *c)
+{
+    for (int k = 0; k < c->nin; k++) {
+        if (!c->core[k] || !c->temp[k]) continue;
+        hold(c, k, NULL);
+        c->in[k] = *sc_core_counted(c->core[k]);
+    }
+}
+
 /* 1 if the call was resolved before, -1 with an exception. */
 static int recall(call *c, const facts *f)
 {
     const struct sc_known *known = c->template->known;
-    for (int i = 0; known && i < KNOWN && !c->program; i++)
-        if (known->call[i].program && !memcmp(known->call[i].fact, f, (size_t)c->nin * sizeof *f))
-            c->program = sc_program_again(known->call[i].program);
-    for (int k = 0; c->program && k < c->nin; k++) {
-        const sc_format *as = sc_program_operand(c->program, k);
-        if (c->core[k] && !sc_format_equal(as, &c->in[k].format) && convert_sparse(c, k, as)) return -1;
+    for (int i = 0; known && i < KNOWN; i++) {
+        if (!known->call[i].program || memcmp(known->call[i].fact, f, (size_t)c->nin * sizeof *f)) continue;
+        if (!(c->program = sc_program_again(known->call[i].program))) continue;
+        const int rc = convert_to(c, c->program);
+        if (rc) return rc;
+        convert_back(c);
+        sc_program_release(c->program);
+        c->program = NULL;
     }
-    return c->program != NULL;
+    return 0;
 }
 
 static void remember(call *c, const facts *f)

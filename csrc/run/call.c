@@ -139,8 +139,8 @@ static int deliver(const sc_program *p, int r, const sc_tensor *tensor, sc_tenso
 static int check_operand(const sc_program *p, int k, const sc_tensor *t, sc_err *err)
 {
     const sc_operand *o = &p->in[k];
-    if (!sc_format_equal(&t->format, &o->format))
-        return sc_error(err, SC_EINTERNAL, "operand %s is not in the format that the program was made for",
+    if (!sc_program_reads(p, k, t))
+        return sc_error(err, SC_EINTERNAL, "operand %s is not in the layout that the program was made for",
                         o->name);
     return strides(t, o->unit, o->name, err);
 }

@@ -36,6 +36,7 @@ static void describe_operands(sc_program *p, const Prog *g)
         memcpy(p->in[k].name, t->name, sizeof p->in[k].name);
         p->in[k].format = t->format;
         p->in[k].convert = g->draft.convert[k];
+        p->in[k].perm = t->perm;
         p->in[k].unit = t->unit;
     }
     for (int a = 0; a < g->nassign; a++) find_indices(p, g->assign[a].rhs);
@@ -143,6 +144,9 @@ int sc_program_nreturned(const sc_program *p) { return p->nout - p->nhidden; }
 const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result[r].spec; }
 
 const sc_format *sc_program_operand(const sc_program *p, int k) { return &p->in[k].format; }
+
+bool sc_program_reads(const sc_program *p, int k, const sc_tensor *t)
+{ return sc_format_equal(&t->format, &p->in[k].format) && (t->view.perm != NULL) == p->in[k].perm; }
 
 int sc_program_way(const sc_program *p) { return p->way; }
 

@@ -15,6 +15,7 @@ typedef struct { /* an operand */
     char name[32];
     /* The format that kernels read; the one that it is converted to first, nlevel 0: none. */
     sc_format format, convert;
+    bool perm; /* values are found through a permutation */
     int unit;
     uint32_t index[SC_MAXDIM]; /* the variables, as bits, that run over each dimension */
 } sc_operand;
