@@ -231,15 +231,15 @@ static void rising_range(void *arg, int lane, int64_t begin, int64_t end)
     if (!good) c->bad[lane] = begin;
 }
 
-/* One pass for what most tensors are: fibres of unique coordinates. Anything wrong is left to the passes that say what. */
-static bool all_rise(checking *c)
+/* One pass for what most tensors are: fibres of unique coordinates. Anything wrong is left to the passes that say what;
+ * *e: it was interrupted. */
+static bool all_rise(checking *c, sc_err *e)
 {
     const sc_level *v = &c->t->view.level[c->level];
     int64_t p;
-    sc_err ignored = {0};
     if (!sc_kind_of(&c->t->format.level[c->level])->pos || !c->t->format.level[c->level].unique || !v->crd)
         return false;
-    return !first_bad(c, v->npos, rising_range, &p, &ignored) && p < 0;
+    return !first_bad(c, v->npos, rising_range, &p, e) && p < 0;
 }
 
 SC_INLINE bool pairs_rise_in(const checking *c, sc_dtype itype, int64_t begin, int64_t end)
@@ -270,16 +270,15 @@ static void pairs_range(void *arg, int lane, int64_t begin, int64_t end)
 }
 
 /* One pass for a list of sorted pairs, as coo has it. */
-static bool pairs_rise(checking *c)
+static bool pairs_rise(checking *c, sc_err *e)
 {
     const sc_levelspec *s = c->t->format.level;
     const sc_level *v = c->t->view.level;
     int64_t p;
-    sc_err ignored = {0};
     if (c->level || c->t->format.nlevel != 2 || !sc_kind_of(&s[0])->pos || s[0].unique ||
         !sc_kind_of(&s[1])->one || v[1].npos != v[0].npos || !v[0].crd || !v[1].crd)
         return false;
-    return !first_bad(c, v->npos, pairs_range, &p, &ignored) && p < 0;
+    return !first_bad(c, v->npos, pairs_range, &p, e) && p < 0;
 }
 
 /* ---- padding ---- */
@@ -485,7 +484,7 @@ static int check_level(checking *c, int l, int64_t parent, sc_err *e)
     if (is->sliced) return check_slices(c, e);
     if (is->words) return check_words(c, e);
     if (is->pos && (rc = check_pos(c, c->fibres, c->t->view.level[l].npos, e))) return rc;
-    if (all_rise(c) || c->pairs || (c->pairs = pairs_rise(c))) return SC_OK;
+    if (all_rise(c, e) || e->code || c->pairs || (c->pairs = pairs_rise(c, e)) || e->code) return e->code;
     if ((rc = check_crd(c, e)) || (rc = check_padding(c, e))) return rc;
     return check_order(c, e);
 }
