@@ -391,12 +391,12 @@ int sc_team_width(void);
 void sc_parallel(int n, sc_body *, void *arg);
 
 /* ---- dense products: those of the library that the bindings install (run/steps.c) ----
- * out[m,n] = a[m,k] * b[k,n] for f32 or f64, strides in elements; the output is apart from the operands. */
+ * out[batch,m,n] = a[batch,m,k] * b[batch,k,n] of one type, strides in elements; the output is apart from the operands. */
 typedef struct {
     const void *a, *b;
     void *out;
     sc_dtype dtype;
-    int64_t m, n, k, a_stride[2], b_stride[2], out_stride[2];
+    int64_t batch, m, n, k, a_stride[3], b_stride[3], out_stride[3];
 } sc_dense_product;
 typedef int sc_dense_multiply(const sc_dense_product *, sc_err *);
 void sc_dense_install(sc_dense_multiply *);

@@ -729,3 +729,45 @@ def test_operands_that_can_hold_nothing_have_costs():
     A, B = scorch.sparse(torch.zeros(4, 3), "ell(0, 0), dense(1)"), torch.ones(4)
     C, S = scorch.evaluate("C[i,k] max= A[i,k] * B[i]; S[k] = A[i,k] * B[i] * C[i,k]", A=A, B=B)
     assert C.nnz == 0 and torch.equal(dense(S), torch.zeros(3))
+
+
+# ---- dense products ----
+BATCHES = {
+    "bik,bkj->bij": ((4, 60, 70), (4, 70, 50)),
+    "bik,kj->bij": ((6, 50, 70), (70, 60)),
+    "ik,bkj->bij": ((70, 60), (3, 60, 50)),
+    "bik,bjk->bji": ((4, 60, 70), (4, 50, 70)),
+    "bqhd,bkhd->bhqk": ((2, 40, 3, 64), (2, 50, 3, 64)),
+    "bhqk,bkhd->bqhd": ((2, 3, 40, 64), (2, 64, 3, 50)),
+    "abik,abkj->abij": ((2, 3, 60, 50), (2, 3, 50, 60)),
+    "bik,ckj->bcij": ((2, 60, 50), (3, 50, 60)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("text", BATCHES)
+def test_batches_of_dense_products(text, dtype):
+    """Whole ones, parts of larger ones, and those whose elements are nowhere side by side."""
+    g = torch.Generator().manual_seed(0)
+    a, b = (torch.randint(-1, 2, [2 * n for n in s], generator=g).to(dtype) for s in BATCHES[text])
+    corner = tuple([slice(n) for n in s] for s in BATCHES[text])
+    forms = {
+        "whole": lambda x, at: x[tuple(at)].contiguous(),
+        "part": lambda x, at: x[tuple(at)],
+        "turned": lambda x, at: x[tuple(at)].transpose(-1, -2).contiguous().transpose(-1, -2),
+        "apart": lambda x, at: x[tuple(slice(0, 2 * s.stop, 2) for s in at)],
+    }
+    for form, cut in forms.items():
+        x, y = cut(a, corner[0]), cut(b, corner[1])
+        want = torch.einsum(text, x.float(), y.float()).to(dtype)
+        assert torch.equal(scorch.einsum(text, x, y), want), form
+
+
+def test_batches_of_dense_products_are_for_the_library():
+    a, b = torch.rand(8, 256, 128), torch.rand(8, 128, 256)
+    said = scorch.explain("bik,bkj->bij", a, b)
+    assert "by the dense library" in str(said)
+    assert torch.allclose(scorch.einsum("bik,bkj->bij", a, b), a @ b, rtol=1e-4)
+    x = a[:0], b[:0]
+    assert scorch.einsum("bik,bkj->bij", *x).shape == (0, 256, 256)
+    assert torch.equal(scorch.einsum("bik,bkj->bij", a[:, :, :0], b[:, :0]), torch.zeros(8, 256, 256))

@@ -39,6 +39,7 @@ typedef struct AtenRecordFunctionOpaque *AtenRecordFunctionHandle;
     X(AOTITorchError, aoti_torch_create_tensor_from_blob, (void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t, int32_t, AtenTensorHandle *)) \
     X(AOTITorchError, aoti_torch_copy_, (AtenTensorHandle, AtenTensorHandle, int32_t))                       \
     X(AOTITorchError, aoti_torch_cpu_mm_out, (AtenTensorHandle, AtenTensorHandle, AtenTensorHandle))         \
+    X(AOTITorchError, aoti_torch_cpu_bmm_out, (AtenTensorHandle, AtenTensorHandle, AtenTensorHandle))        \
     X(AOTITorchError, torch_new_list_reserve_size, (size_t, StableListHandle *))                             \
     X(AOTITorchError, torch_list_push_back, (StableListHandle, StableIValue))                                \
     X(AOTITorchError, torch_list_size, (StableListHandle, size_t *))                                         \

@@ -67,6 +67,15 @@ static AtenTensorHandle large(sc_dtype t, int64_t bytes, int ndim, const int64_t
     return h;
 }
 
+AtenTensorHandle sc_torch_over(const void *data, int ndim, const int64_t *dim, const int64_t *stride,
+                               sc_dtype t)
+{
+    AtenTensorHandle h = NULL;
+    torch.aoti_torch_create_tensor_from_blob((void *)(uintptr_t)data, ndim, dim, stride, 0, to_torch(t),
+                                             torch.aoti_torch_device_type_cpu(), 0, &h);
+    return h;
+}
+
 AtenTensorHandle sc_torch_empty(sc_dtype t, int ndim, const int64_t *dim)
 {
     int64_t stride[SC_MAXDIM] = {0}, n = 1, bytes;
@@ -131,70 +140,4 @@ int sc_torch_view(AtenTensorHandle h, sc_tensor *t, sc_err *e)
     }
     t->view.val = (void *)(uintptr_t)data;
     return 0;
-}
-
-static AtenTensorHandle matrix(const void *data, int64_t rows, int64_t cols, const int64_t *stride,
-                               sc_dtype dtype)
-{
-    AtenTensorHandle h = NULL;
-    torch.aoti_torch_create_tensor_from_blob((void *)(uintptr_t)data, 2, (int64_t[]){rows, cols}, stride, 0,
-                                             to_torch(dtype), torch.aoti_torch_device_type_cpu(), 0, &h);
-    return h;
-}
-
-/* Few rows or columns, and an a that is no part of a larger matrix: of those oneDNN takes a hundred times as long. MKL
- * multiplies by few at a sixth of its speed and oneDNN at half of its, but a call takes as long as so many multiply-adds
- * by each of them. */
-static bool suits_onednn(const sc_dense_product *x)
-{
-    enum { FEW = 12, CALL = 1 << 16 };
-    const int64_t few = sc_min(x->m, x->n);
-    return torch.aoti_torch_cpu__linear_pointwise && x->dtype == SC_F32 && few > 1 && few <= FEW &&
-           x->a_stride[0] == x->k && x->a_stride[1] == 1 && x->k * sc_max(x->m, x->n) >= CALL;
-}
-
-/* b turned, [n, k], as oneDNN takes it: *room is null, or holds it. Null: what it should hold would be large. */
-static AtenTensorHandle turned(const sc_dense_product *x, float **room)
-{
-    enum { SMALL = 1 << 14 };
-    const int64_t stride[2] = {x->b_stride[1], x->b_stride[0]}, whole[2] = {x->k, 1};
-    const bool is_whole = (stride[0] == 1 && stride[1] == x->n) || (stride[0] == x->k && stride[1] == 1);
-    *room = NULL;
-    if (is_whole) return matrix(x->b, x->n, x->k, stride, x->dtype);
-    if (x->n * x->k > SMALL) return NULL;
-    const float *from = x->b;
-    float *to = *room = sc_work_take((size_t)(x->n * x->k) * sizeof *to);
-    for (int64_t n = 0; to && n < x->n; n++)
-        for (int64_t k = 0; k < x->k; k++) to[n * x->k + k] = from[n * stride[0] + k * stride[1]];
-    return to ? matrix(to, x->n, x->k, whole, x->dtype) : NULL;
-}
-
-/* Where oneDNN puts its result is its own choice. */
-static bool by_onednn(AtenTensorHandle a, AtenTensorHandle turned, AtenTensorHandle out)
-{
-    AtenTensorHandle made = NULL;
-    const bool done =
-        !torch.aoti_torch_cpu__linear_pointwise(a, turned, NULL, "none", NULL, 0, NULL, &made) &&
-        !torch.aoti_torch_copy_(out, made, 0);
-    sc_torch_drop(&made);
-    return done;
-}
-
-/* Without the dispatcher: nothing is recorded. */
-int sc_torch_multiply(const sc_dense_product *x, sc_err *e)
-{
-    float *room = NULL;
-    AtenTensorHandle a = matrix(x->a, x->m, x->k, x->a_stride, x->dtype),
-                     across = suits_onednn(x) ? turned(x, &room) : NULL,
-                     b = across ? NULL : matrix(x->b, x->k, x->n, x->b_stride, x->dtype),
-                     out = matrix(x->out, x->m, x->n, x->out_stride, x->dtype);
-    const bool made = a && (across || b) && out,
-               done = made && (across ? by_onednn(a, across, out) : !torch.aoti_torch_cpu_mm_out(out, a, b));
-    sc_torch_drop(&a);
-    sc_torch_drop(&across);
-    sc_torch_drop(&b);
-    sc_torch_drop(&out);
-    sc_work_give(room);
-    if (!made) return sc_error(e, SC_ENOMEM, "out of memory for a dense product");
-    return done ? SC_OK : sc_torch_broken(e);
 }

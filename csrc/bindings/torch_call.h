@@ -11,12 +11,17 @@ int sc_torch_find(void *lib, sc_err *); /* fills it */
 /* A contiguous tensor, null without memory; drop forgets a handle that may be null. */
 AtenTensorHandle sc_torch_empty(sc_dtype, int ndim, const int64_t *dim);
 void sc_torch_drop(AtenTensorHandle *);
+/* Over memory that outlives it. */
+AtenTensorHandle sc_torch_over(const void *data, int ndim, const int64_t *dim, const int64_t *stride,
+                               sc_dtype);
 /* Looks at a dense tensor on the CPU. */
 int sc_torch_view(AtenTensorHandle, sc_tensor *, sc_err *);
-int sc_torch_multiply(const sc_dense_product *, sc_err *); /* by the library that torch has */
-int sc_torch_broken(sc_err *);                             /* the error of a call that torch failed */
+int sc_torch_broken(sc_err *); /* the error of a call that torch failed */
 /* Throws the C++ exception of an error: does not return, so it is the last statement of a call. */
 void sc_torch_throw(const sc_err *);
+
+/* torch_dense.c: a dense product by the library that torch has */
+int sc_torch_multiply(const sc_dense_product *, sc_err *);
 
 /* torch_attention.c: true if torch refused */
 bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl);

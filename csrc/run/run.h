@@ -183,6 +183,10 @@ bool sc_has_strides(const sc_tensor *); /* dense, and not its elements side by s
  * everywhere. */
 bool sc_has_all_rows(const sc_tensor *, unsigned kept);
 
+/* dense.c: the step of a library, and the sizes of what it makes. */
+int sc_dense_run(const Dense *, const sc_tensor *in, const sc_tensor *out, sc_err *);
+void sc_dense_shape(const Dense *, int ndim, const sc_tensor *in, int64_t *dim);
+
 /* call.c: a result that shares the levels of an operand (structure: its tensor), and values of its own. */
 int sc_share(const sc_made *, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,
              void *ctx, sc_err *);

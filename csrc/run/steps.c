@@ -139,12 +139,6 @@ static int program_of(run *r, sc_stage *x, sc_tensor *in, sc_program **out, sc_e
     return SC_OK;
 }
 
-static void dense_shape(const Dense *d, const sc_tensor *in, int64_t *dim)
-{
-    dim[d->om] = in[d->a].view.dim[d->am];
-    dim[d->on] = in[d->b].view.dim[d->bn];
-}
-
 /* Result k of a step, before it runs. */
 static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc_tensor *in, sc_err *err)
 {
@@ -155,7 +149,7 @@ static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc
     if (q)
         sc_program_shape(q, k, in, t->view.dim);
     else
-        dense_shape(&x->plan.dense, in, t->view.dim);
+        sc_dense_shape(&x->plan.dense, t->format.ndim, in, t->view.dim);
     return sc_format_is_dense(&t->format) ? sc_make_dense(t, take, &r->kept, err) : SC_OK;
 }
 
@@ -228,28 +222,11 @@ static bool stays_finite(const run *r, const sc_stage *x, const sc_tensor *in, c
     return finite;
 }
 
-static int run_dense(const sc_stage *x, const sc_tensor *in, const sc_tensor *out, sc_err *err)
-{
-    const Dense *d = &x->plan.dense;
-    const sc_view *a = &in[d->a].view, *b = &in[d->b].view, *o = &out->view;
-    const sc_dense_product p = {.a = a->val,
-                                .b = b->val,
-                                .out = o->val,
-                                .dtype = out->dtype,
-                                .m = a->dim[d->am],
-                                .n = b->dim[d->bn],
-                                .k = a->dim[d->ak],
-                                .a_stride = {a->stride[d->am], a->stride[d->ak]},
-                                .b_stride = {b->stride[d->bk], b->stride[d->bn]},
-                                .out_stride = {o->stride[d->om], o->stride[d->on]}};
-    return sc_this_process.multiply(&p, err);
-}
-
 static int compute_step(run *r, const sc_stage *x, const sc_program *q, const sc_tensor *in, void *const *ctx,
                         sc_err *err)
 {
     sc_tensor *out = &r->value[x->plan.first];
-    if (x->plan.dense.is) return run_dense(x, in, out, err);
+    if (x->plan.dense.is) return sc_dense_run(&x->plan.dense, in, out, err);
     return sc_whole_run(q, in, out, x->plan.result[0] < 0 ? take : r->alloc, ctx, err);
 }
 

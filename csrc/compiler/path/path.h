@@ -5,9 +5,11 @@
 #include "../expr/expr.h"
 
 typedef struct
-{ /* out[m,n] = a[m,k] * b[k,n] of dense matrices: operands of a step, and which dimension is which */
+{ /* a product of two dense tensors, summed over dimension ak of one and bk of the other, which are operands of a step */
     bool is;
-    uint8_t a, b, am, ak, bk, bn, om, on;
+    uint8_t a, b, ak, bk, om, on; /* om: the last dimension of the result that a alone has; on: b */
+    int8_t in_a[SC_MAXDIM],
+        in_b[SC_MAXDIM]; /* the dimension of a and of b that each of the result is, or -1 */
 } Dense;
 
 /* What a step takes and gives counts as values: operands of the program first, then the results of the steps. */

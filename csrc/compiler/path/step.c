@@ -231,33 +231,46 @@ static bool take_outcome(const Planner *pl, const Step *s, const sc_outcome *o, 
 }
 
 /* ---- dense products ---- */
-/* Nanoseconds: a call of the library, and a multiply-add of four bytes. */
-static const double called = 3000, multiplied = .02;
+/* Nanoseconds: a call of the library, one that packs bf16, each of a batch, and a multiply-add of four bytes. */
+static const double called = 3000, packed = 12000, batched = 500, multiplied = .02;
 
-static bool is_matrix(const Expr *e, const Prog *p)
+static bool is_dense(const Expr *e, sc_dtype type)
 {
-    return e->op == O_ACCESS && e->tensor->ndim == 2 && sc_format_is_dense(&e->tensor->format) &&
-           e->tensor->dtype == p->type && e->ix[0].var != e->ix[1].var;
+    return e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format) && e->tensor->dtype == type &&
+           __builtin_popcount(expr_vars(e)) == e->tensor->ndim;
 }
 
-/* The assignment as a dense product of two matrices. */
+/* Where the CPU has no products of pairs of bf16, libraries take one number after the other. */
+static bool has_library(const Prog *p, sc_dtype t)
+{
+    if (t == SC_BF16) return p->multiplies && p->dots && p->type == SC_F32;
+    return p->multiplies && t == p->type && (t == SC_F32 || t == SC_F64);
+}
+
+/* The assignment as a product of dense matrices, or of batches of them. */
 static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
 {
     const Prog *p = pl->p;
     const Dense none = {.is = false};
     const Expr *sum = a->rhs, *l = a->lhs, *x, *y;
-    if (!p->multiplies || (p->type != SC_F32 && p->type != SC_F64) || sum->op != O_REDUCE ||
-        sum->reduce != O_ADD || sum->kid[0]->op != O_MUL || l->tensor->ndim != 2 ||
+    const sc_dtype type = l->tensor->dtype;
+    if (!has_library(p, type) || sum->op != O_REDUCE || sum->reduce != O_ADD || sum->kid[0]->op != O_MUL ||
         __builtin_popcount(sum->vars) != 1)
         return none;
     x = sum->kid[0]->kid[0], y = sum->kid[0]->kid[1];
-    if (!is_matrix(x, p) || !is_matrix(y, p)) return none;
+    if (!is_dense(x, type) || !is_dense(y, type)) return none;
     const int k = __builtin_ctz(sum->vars), xk = expr_dim_of(x, k), yk = expr_dim_of(y, k);
     if (xk < 0 || yk < 0) return none;
-    const int xm = expr_dim_of(l, x->ix[!xk].var), yn = expr_dim_of(l, y->ix[!yk].var);
-    if (xm < 0 || yn < 0 || xm == yn) return none;
-    Dense d = {.is = true, .am = !xk, .ak = (uint8_t)xk, .bk = (uint8_t)yk, .bn = !yk};
-    d.om = (uint8_t)xm, d.on = (uint8_t)yn;
+    Dense d = {.is = true, .ak = (uint8_t)xk, .bk = (uint8_t)yk};
+    int m = -1, n = -1;
+    for (int i = 0; i < l->tensor->ndim; i++) {
+        d.in_a[i] = (int8_t)expr_dim_of(x, l->ix[i].var);
+        d.in_b[i] = (int8_t)expr_dim_of(y, l->ix[i].var);
+        if (d.in_b[i] < 0) m = i;
+        if (d.in_a[i] < 0) n = i;
+    }
+    if (m < 0 || n < 0 || sc_max(m, n) != l->tensor->ndim - 1) return none;
+    d.om = (uint8_t)m, d.on = (uint8_t)n;
     for (int q = 0; q < s->request.nin; q++) {
         if (!strcmp(s->request.in[q].name, x->tensor->name)) d.a = (uint8_t)q;
         if (!strcmp(s->request.in[q].name, y->tensor->name)) d.b = (uint8_t)q;
@@ -265,12 +278,39 @@ static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
     return d;
 }
 
+/* How many dimensions of the result, with `last`, are one in memory: those of operand x alone that lie together in it. */
+static int together(const int8_t *x, const int8_t *other, int last)
+{
+    int n = 1;
+    while (n <= last && other[last - n] < 0 && x[last - n] == x[last] - n) n++;
+    return n;
+}
+
+/* Calls of the library, and the products of each, where the result is more than a matrix. */
+static double calls(const Prog *p, const Dense *d, const Expr *out, double *batch)
+{
+    uint32_t both = 0, one = 0;
+    const int m = d->om - together(d->in_a, d->in_b, d->om), n = d->on - together(d->in_b, d->in_a, d->on);
+    for (int i = 0; i < out->tensor->ndim; i++)
+        if (d->in_a[i] >= 0 && d->in_b[i] >= 0)
+            both |= 1u << out->ix[i].var;
+        else if (!(i > m && i <= d->om) && !(i > n && i <= d->on))
+            one |= 1u << out->ix[i].var;
+    *batch = tree_cells(p, both);
+    return tree_cells(p, one);
+}
+
 /* Rows of the result that are shorter than a vector take as long as one of 20 elements, by libraries that were timed. */
-static double dense_cost(const Prog *p, const Assign *a)
+static double dense_cost(const Prog *p, const Dense *d, const Assign *a)
 {
     enum { SHORT = 16, AS_LONG = 20 };
-    const double n = tree_cells(p, expr_vars(a->rhs)), row = tree_cells(p, 1u << a->lhs->ix[1].var);
-    return called + n * multiplied * (row < SHORT ? AS_LONG / row : 1) * (p->type == SC_F64 ? 2 : 1);
+    const Tensor *out = a->lhs->tensor;
+    const double row = tree_cells(p, 1u << a->lhs->ix[out->ndim - 1].var);
+    const double flop = multiplied * (double)sc_dtype_size(out->dtype) / 4;
+    double batch;
+    const double n = calls(p, d, a->lhs, &batch);
+    return n * ((out->dtype == SC_BF16 ? packed : called) + batch * batched) +
+           tree_cells(p, expr_vars(a->rhs)) * flop * (row < SHORT ? AS_LONG / row : 1);
 }
 
 /* ---- costs ---- */
@@ -305,7 +345,7 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
 static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
 {
     if (n == 1 && !s->request.schedule) s->dense = dense_of(pl, s, a);
-    const double cost = s->dense.is ? dense_cost(pl->p, a) : s->cost;
+    const double cost = s->dense.is ? dense_cost(pl->p, &s->dense, a) : s->cost;
     s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);
     if (s->dense.is) s->cost = cost;
 }
