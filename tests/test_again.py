@@ -1,5 +1,5 @@
-"""What one call resolved to is taken again where it fits: entries of a layout may lie in the order of the operand
-or in another, and what was compiled for the one reads wrong values of the other."""
+"""What one call resolved to is taken again where it fits: entries of a layout may lie in the order of the
+operand or in another, and what was compiled for the one reads wrong values of the other."""
 
 import pytest
 import torch
