@@ -30,6 +30,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from . import _C
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 __all__ = [
     "DisableTorchFunctionSubclass",
     "eager_transforms",
@@ -558,14 +559,23 @@ def in_forward_mode() -> bool:
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """In the with statement calls are plain eager ones, whatever transforms them or asks for derivatives."""
+    """In the with statement calls are plain eager ones, whatever transforms them or asks for derivatives, and
+    make no inference tensors."""
     level = forward_ad._current_level
-    with temporarily_clear_interpreter_stack(), torch.no_grad():
+    with temporarily_clear_interpreter_stack(), torch.inference_mode(False), torch.no_grad():
         forward_ad._current_level = -1
         try:
             yield
         finally:
             forward_ad._current_level = level
+
+
+def lasting(make: Callable[[], T]) -> T:
+    """What make() gives, to be kept: no inference tensors, which later calls could not record."""
+    if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+        return make()
+    with plainly():
+        return make()
 
 
 def is_wrapped(x: torch.Tensor) -> bool:

@@ -5,6 +5,7 @@ looking for anomalies, and modes that see every call.
 """
 
 import contextlib
+import copy
 
 import pytest
 import torch
@@ -207,3 +208,96 @@ def test_masks_and_weights_made_in_inference_mode():
     for _ in range(3):
         torch.testing.assert_close(scorch.dynamic(x) @ w, x @ w)
         w.mul_(2)
+
+
+def optimized(A, x):
+    A.optimize(calls=[lambda A: A.T @ x.detach()])
+    return A.T @ x
+
+
+def masked(A, x):
+    q = x[None, None]
+    return torch.nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=A)
+
+
+KEPT = {  # functions of a matrix, or of an index, and features that are trained
+    "A.T": lambda A, x: A.T @ x,
+    "A.mT": lambda A, x: A.mT @ x,
+    "t": lambda A, x: (A.t() * x[:, :1]) @ x,
+    "transpose": lambda A, x: x.T @ A.transpose(0, 1),
+    "optimize": optimized,
+    "sums": lambda A, x: (A.T * x[:, :1]).sum(0) + A.amax(1) * x[:, 0],
+    "softmax": lambda A, x: torch.softmax(A.T * x[:, :1], 1) @ x,
+    **{f"sparse.mm, {r}": lambda A, x, r=r: torch.sparse.mm(A, x, r) for r in ("mean", "amax")},
+    "parts": lambda A, x: sum(part @ x for part in A.parts),
+    "mask": lambda A, x: masked(A, x) + masked(A.bool(), x) + masked(A.T, x),
+}
+MODULES = {
+    **LAYERS,
+    "gin": scorch.nn.GINConv(torch.nn.Linear(4, 3)),
+    "sg, cached": scorch.nn.SGConv(4, 3, K=2, cached=True),
+    "gcn, cached": scorch.nn.GCNConv(4, 3, cached=True),
+}
+
+
+def trained(f, A, x, warmed):
+    """The result and the gradient to x, perhaps behind a call in inference mode."""
+    x = x.clone().requires_grad_()
+    if warmed:
+        with torch.inference_mode():
+            for _ in range(2):
+                dense(f(A, x))
+    y = dense(f(A, x))
+    (y**2).sum().backward()
+    return y.detach(), x.grad
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)", "bsr(2,2) of blocks(2,2,0.6) + csr"])
+@pytest.mark.parametrize("name", KEPT)
+def test_calls_are_recorded_after_inference(name, format):
+    found = trained(KEPT[name], square(format), random(6, 4), True)
+    torch.testing.assert_close(found, trained(KEPT[name], square(format), random(6, 4), False))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(2,2) of blocks(2,2,0.6) + csr", "edge_index"])
+@pytest.mark.parametrize("name", MODULES)
+def test_layers_train_after_inference(name, format):
+    found = []
+    for warmed in (True, False):
+        graph, module = square(format.replace("edge_index", "csr")), copy.deepcopy(MODULES[name])
+        if name == "rgcn":
+            graph = scorch.stack([graph, graph.T.convert(graph.format)])
+        elif format == "edge_index":
+            graph = graph.indices().flip(0).long()
+        y, _ = trained(lambda graph, x, module=module: module(x, graph), graph, random(6, 4), warmed)
+        found.append([y, *(p.grad for p in module.parameters())])
+    torch.testing.assert_close(*found)
+
+
+def test_maps_and_copies_of_weights_made_in_inference_mode_are_trained_with():
+    sites, convolution = (
+        torch.tensor([[0, 0, 0, 0], [0, 0, 0, 1], [0, 5, 5, 5]]),
+        scorch.nn.SparseConv3d(4, 3, 3),
+    )
+    with torch.inference_mode():
+        kernel_map, _ = scorch.conv_map(sites, 3)
+    for given in (kernel_map, sites):
+        found = trained(lambda given, x: convolution(x, given), given, random(3, 4), True)
+        torch.testing.assert_close(
+            found, trained(lambda _, x: convolution(x, sites), None, random(3, 4), False)
+        )
+    x, w = (random(400, 800) - 0.95).relu(), random(500, 800).T
+    for turned in (w, w.contiguous()):
+        found = trained(lambda x, w: scorch.dynamic(x) @ w, x, turned, True)
+        torch.testing.assert_close(found, trained(lambda x, w: x @ w, x, turned, False))
+
+
+@pytest.mark.parametrize("bases", [None, 1])
+def test_relations_are_trained_after_inference(bases):
+    relations = torch.stack([square(), square().T.convert("csr")])
+    convolution = scorch.nn.RGCNConv(4, 3, 2, num_bases=bases)
+    found = trained(lambda A, x: convolution(x, A), relations, random(6, 4), True)
+    wanted = trained(lambda A, x: convolution(x, A), relations.clone(), random(6, 4), False)
+    torch.testing.assert_close(found, wanted)

@@ -130,6 +130,20 @@ def test_what_is_kept_follows_the_values():
     close(layer(x, graph), after)
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", [name for name in LAYERS if name not in REFUSED])
+def test_layers_train_after_inference(name):
+    edges = edges_of()
+    layer, x, weights = made(name, edges)
+    graph, again = (scorch.sparse(matrix_of(edges, weights, NODES)) for _ in range(2))
+    with torch.inference_mode():
+        called(copy.deepcopy(layer), LAYERS[name].given, x, graph, weights)
+    for found, wanted in zip(
+        run(name, layer, x, graph, weights), run(name, layer, x, again, weights), strict=True
+    ):
+        close(found, wanted)
+
+
 # ---- attention ----
 def attention(**options):
     torch.manual_seed(0)

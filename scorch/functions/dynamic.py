@@ -72,7 +72,7 @@ def _copy_of(w: torch.Tensor, at_once: bool) -> torch.Tensor | None:
         number = _number_of(w)
         if same and kept.copy is not None and kept.number == number:
             return kept.copy
-        copy = w.detach().contiguous()
+        copy = _torch.lasting(w.detach().contiguous)
     lasts = None if number is None else copy
     _kept[key] = _Kept(weakref.ref(base, lambda _: _kept.pop(key, None)), state, lasts, number)
     return copy

@@ -246,7 +246,7 @@ class _Kept:
         """The strips for a call."""
         self.calls += 1
         if self.alike and self.calls == _OFTEN:
-            self.strips = _grouped(rows(), self.strips)
+            self.strips = _torch.lasting(lambda: _grouped(rows(), self.strips))
         if self.alike and self.calls >= _OFTEN and recorded and not self.strips.heights[2]:
             self.strips = _with_turned(self.strips, rows())
         return self.strips
@@ -275,6 +275,6 @@ def strips(
     kept = mask.__dict__.setdefault("_strips", {})
     kind = wide, additive, places
     if kind not in kept or kept[kind].key != key:
-        kept[kind] = _Kept(key, _rows(mask, wide), kind)
+        kept[kind] = _torch.lasting(lambda: _Kept(key, _rows(mask, wide), kind))
     found = kept[kind].used(lambda: _rows(mask, wide), needs_grad(*inputs))
     return _placed(found, kept[kind].place, _rows(mask, wide).values(), wide) if places else found

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .._torch import apart, constant, contents, in_transform, surely, unknown_size
+from .._torch import apart, constant, contents, in_transform, lasting, surely, unknown_size
 from ..functions import autocast
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
@@ -55,7 +55,7 @@ class _Derived:
         source = graph.values() if isinstance(graph, SparseTensor | RowShards) else graph
         key = dtype, contents(source, *(() if weight is None else (weight,)))
         if self._graph is None or self._graph() is not graph or self._key != key:
-            self._made, self._key, self._graph = make(), key, weakref.ref(graph)
+            self._made, self._key, self._graph = lasting(make), key, weakref.ref(graph)
         return self._made
 
     def __deepcopy__(self, memo: dict) -> _Derived:

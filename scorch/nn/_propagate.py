@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from .._torch import is_unwatched
+from .._torch import is_unwatched, lasting
 from ..functions.expressions import evaluate
 from ..tensor.sparsetensor import SparseTensor
 from ._graph import Normalizing, _Derived, adjacency, nodes_of
@@ -124,7 +124,7 @@ class SGConv(Normalizing):
         if self._sums is not None:
             return self.lin(self._sums)
         if self.cached or self.out_channels >= self.in_channels:
-            sums = self._propagated(x, edge_index, edge_weight)
+            sums = lasting(lambda: self._propagated(x, edge_index, edge_weight))
             self._sums = sums.detach() if self.cached else None
             return self.lin(sums)
         matrix, y = self.matrix(x, edge_index, edge_weight), x @ self.lin.weight.T

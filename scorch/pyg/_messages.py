@@ -14,7 +14,7 @@ import torch
 from torch.utils.weak import WeakIdKeyDictionary
 from torch_geometric import utils
 
-from .. import _C
+from .. import _C, _torch
 from ..functions.products import sparse_mm
 from ..tensor.coordinates import coo
 from ..tensor.layouts import owner_of
@@ -35,18 +35,18 @@ class Ends:
     def matrix(self, dtype: torch.dtype) -> SparseTensor:
         """[nodes, entries]: the entries of each node."""
         if dtype not in self._made:
-            places, ones = (
-                torch.arange(len(self.index), device="cpu"),
-                torch.ones(len(self.index), dtype=dtype, device="cpu"),
-            )
-            shape = (self.nodes, len(self.index))
-            if self._pos is None:
-                made = coo(torch.stack([self.index, places]), ones, shape)
-            else:
-                places = places.to(self._pos.dtype)
-                made = from_components("csr", shape, [None, self._pos], [None, places], ones, validate=False)
-            self._made[dtype] = made
+            self._made[dtype] = _torch.lasting(lambda: self._ones(dtype))
         return self._made[dtype]
+
+    def _ones(self, dtype: torch.dtype) -> SparseTensor:
+        n = len(self.index)
+        places, ones = torch.arange(n, device="cpu"), torch.ones(n, dtype=dtype, device="cpu")
+        if self._pos is None:
+            return coo(torch.stack([self.index, places]), ones, (self.nodes, n))
+        places = places.to(self._pos.dtype)
+        return from_components(
+            "csr", (self.nodes, n), [None, self._pos], [None, places], ones, validate=False
+        )
 
     @property
     def nbytes(self) -> int:

@@ -218,7 +218,7 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     kept = {} if torch.compiler.is_compiling() else a.__dict__.setdefault("_relabelled", {})
     if order not in kept:
         form = layout(relabelled(a._fmt, n, order), n)
-        kept[order] = wrap(form, [a.shape[d] for d in order], a._arrays())
+        kept[order] = _torch.lasting(lambda: wrap(form, [a.shape[d] for d in order], a._arrays()))
         _share(kept[order], a, order)
     made = kept[order]
     if not tracked(a):

@@ -221,7 +221,7 @@ def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool =
     store = facts.setdefault("_derived", {})
     found = store.get(name)
     if found is None or found[0] != key:
-        found = store[name] = key, make()
+        found = store[name] = key, _torch.lasting(make)
     return found[1]
 
 
