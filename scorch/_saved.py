@@ -10,6 +10,7 @@ import sys
 
 import torch
 
+from . import _torch
 from .tensor import format
 from .tensor.format import layout
 from .tensor.sparsetensor import SparseTensor, core_of
@@ -24,9 +25,10 @@ def _rebuild_v1(
     is_param: bool,
     requires_grad: bool = False,
 ) -> SparseTensor:
-    """Loads a saved tensor. Files name it, so it only gets arguments; they are not trusted: it validates."""
+    """Loads a saved tensor. Files name it, so it only gets arguments; they are not trusted: it validates,
+    or where there are no numbers yet, the first use of the tensor does."""
     self = wrap(layout(text, len(shape)), tuple(shape), tuple(arrays))
-    for part in self.parts:
+    for part in () if _torch.fills_later() else self.parts:
         core_of(part)
     self._is_param = is_param
     return self.requires_grad_(requires_grad)

@@ -25,6 +25,7 @@ from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
 from torch.jit import _recursive
 from torch.nn.modules.module import _has_any_global_hook
+from torch.serialization import _legacy_load
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import _C
@@ -449,6 +450,14 @@ def caller() -> str:
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scorch."):
         frame = frame.f_back
     return frame.f_globals.get("__name__", "") if frame is not None else ""  # autograd's thread has no other
+
+
+def fills_later() -> bool:
+    """Whether torch loads a file of its older format: it makes all tensors first, and reads numbers then."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not _legacy_load.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def replace(owner: object, name: str, by: Callable[[Callable], Callable]) -> None:

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "tools": {"_C", "_torch", "tensor", "functions", "nn"},
     "distributed": {"_C", "_torch", "tensor", "functions", "nn", "tools"},
     "pyg": {"_C", "_torch", "tensor", "functions", "nn"},
-    "_saved": {"tensor", "tools"},
+    "_saved": {"_torch", "tensor", "tools"},
     "_after": set(),
 }
 FILE_LINES, FUNCTION_LINES = 620, 90  # the aim is 600 and 60: these fail

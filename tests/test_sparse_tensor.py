@@ -605,6 +605,29 @@ def test_save_and_load():
     assert loaded["a"].values().data_ptr() == loaded["values"].data_ptr()
 
 
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("fmt", ["csr", "coo", "csr of rows(> 1) + csr"])
+def test_files_of_the_older_format_are_looked_through_at_the_first_use(fmt, weights_only):
+    def loaded(x):
+        file = io.BytesIO()
+        torch.save(x, file, _use_new_zipfile_serialization=False)
+        file.seek(0)
+        return torch.load(file, weights_only=weights_only)
+
+    a = scorch.sparse(matrix(), fmt)
+    for b in loaded([a, torch.nn.Parameter(a)]):
+        assert torch.equal(b.to_dense(), matrix())
+    *structure, values = a._arrays()
+    broken = loaded(a._like([*[x + 10**6 for x in structure], values]))
+    for use in (
+        lambda: broken @ torch.ones(matrix().shape[1]),
+        broken.to_dense,
+        lambda: (broken * 2).T.sum(0),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            use()
+
+
 def test_damaged_files_are_refused():
     a = scorch.sparse(matrix(), "csr")
     rebuild, (text, shape, arrays, *flags) = a.__reduce_ex__(2)
