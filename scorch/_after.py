@@ -20,6 +20,7 @@ from types import ModuleType
 
 _AFTER = {  # what to import behind, and what forbids it
     "torch_geometric": ("scorch.pyg", "SCORCH_PYG"),
+    "torch.distributed._state_dict_utils": ("scorch.boundary.states", None),
     "torch.distributed.checkpoint._state_dict_stager": ("scorch.boundary.staging", None),
 }
 

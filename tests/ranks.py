@@ -9,15 +9,29 @@ import shutil
 import sys
 import traceback
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch import nn
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+    set_state_dict,
+)
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
+from torch.distributed.tensor import (
+    DTensor,
+    Replicate,
+    Shard,
+    distribute_module,
+    distribute_tensor,
+    init_device_mesh,
+)
 from torch.nn.parallel import DistributedDataParallel
 
 import scorch
@@ -148,6 +162,20 @@ def shards(rank, mesh, folder):
         close(cut.full_tensor().to_dense(), dense)
 
 
+def modules(rank, mesh, folder):
+    """Replicated, with the values of rank 0."""
+    one, shared = Net(), distribute_module(Net(rank), mesh)
+    for net, x in (
+        (one, torch.ones(7, 4)),
+        (shared, distribute_tensor(torch.ones(7, 4), mesh, [Replicate()])),
+    ):
+        (net.graph @ net.first(x)).square().sum().backward()
+    close(shared.graph.to_local().values(), one.graph.values())
+    close(shared.first.weight.grad.full_tensor(), one.first.weight.grad)
+    own = scorch.sparse(graph(seed=rank))
+    refused(lambda: dist.broadcast(own, 0), ValueError, "one structure on all ranks")
+
+
 def dtensor_refuses(rank, mesh, folder):
     a = scorch.sparse(graph(8))
     refused(lambda: distribute_tensor(a, mesh, [Shard(0)]), NotImplementedError, "src_data_rank=None")
@@ -197,6 +225,24 @@ def checkpoints(rank, mesh, folder):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def states_of_rank_0(rank, mesh, folder):
+    how = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+    (model, optimizer), (first, stepping) = stepped(3 + rank), stepped(3)
+    given = [{}, {}] if rank else get_state_dict(model, optimizer)
+    set_model_state_dict(model, given[0], options=how)
+    set_optimizer_state_dict(model, optimizer, given[1], options=how)
+    close(flat(get_state_dict(model, optimizer)[0]), flat(get_state_dict(first, stepping)[0]), rtol=0, atol=0)
+    close(optimizer.state[model.weight]["exp_avg"].values(), stepping.state[first.weight]["exp_avg"].values())
+    for other in (scorch.sparse(graph(7, 7, 5)), model.graph.to_dense()):
+        state = {} if rank else {**Net().state_dict(), "graph": other}
+        load = partial(set_model_state_dict, Net(), state, options=how)
+        refused(load, ValueError, "one structure on all ranks")
+    model = Net()
+    model.graph = torch.zeros(7, 7)
+    set_model_state_dict(model, {} if rank else Net().state_dict(), options=how)
+    close(model.graph, Net().graph.to_dense())
+
+
 # ---- the document ----
 def document(rank, mesh, folder):
     blocks = re.findall(r"^```python\n(.*?)^```\n", DOCUMENT.read_text(), re.M | re.S)
@@ -207,8 +253,8 @@ def document(rank, mesh, folder):
 
 
 CHECKS = (
-    ddp, ddp_broadcasts_each_time, ddp_refuses, fsdp, products, shards, dtensor_refuses, checkpoints,
-    document,
+    ddp, ddp_broadcasts_each_time, ddp_refuses, fsdp, products, shards, modules, dtensor_refuses,
+    checkpoints, states_of_rank_0, document,
 )  # fmt: skip
 
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 CHECKS = (
-    "ddp", "ddp_broadcasts_each_time", "ddp_refuses", "fsdp", "products", "shards", "dtensor_refuses",
-    "checkpoints", "document",
+    "ddp", "ddp_broadcasts_each_time", "ddp_refuses", "fsdp", "products", "shards", "modules",
+    "dtensor_refuses", "checkpoints", "states_of_rank_0", "document",
 )  # fmt: skip
 
 

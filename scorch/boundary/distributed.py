@@ -35,18 +35,22 @@ def _fingerprint(a: SparseTensor) -> int:
     return kept(a, "fingerprint", made, structural=True)
 
 
-def _agree(group: object, tensors: Sequence[SparseTensor]) -> None:
-    """Raises ValueError, on every rank alike, where structures differ from rank to rank."""
-    own = torch.tensor([_fingerprint(a) for a in tensors], device="cpu")
+def _agree(group: object, tensors: Sequence[torch.Tensor]) -> None:
+    """Raises ValueError, on every rank alike, where structures differ from rank to rank; one that has a dense
+    tensor differs from those that have none."""
+    numbers = [_fingerprint(a) if isinstance(a, SparseTensor) else -1 for a in tensors]
+    own = torch.tensor(numbers, device="cpu")
     extremes = torch.cat([own, -own])
     dist.all_reduce(extremes, dist.ReduceOp.MAX, group)
     most, least = extremes.chunk(2)
     for a, differs in zip(tensors, (most != -least).tolist(), strict=True):
         if differs:
+            own = a if isinstance(a, SparseTensor) else f"a dense tensor {list(a.shape)}"
             raise ValueError(
-                f"broadcast of {a}: expected one structure on all ranks, got several: values alone are sent. "
-                f"Make the same graph on each, or keep it out of the broadcast: broadcast_buffers=False, "
-                f"init_sync=False, or DistributedDataParallel._set_params_and_buffers_to_ignore_for_model"
+                f"broadcast of {own}: expected one structure on all ranks, got several: values alone are "
+                f"sent. Make the same graph on each, or keep it out of the broadcast: in "
+                f"DistributedDataParallel by broadcast_buffers=False, init_sync=False, or "
+                f"_set_params_and_buffers_to_ignore_for_model"
             )
 
 
@@ -62,6 +66,41 @@ def _broadcast(plainly: Callable) -> Callable:
         plainly(group, [x._val if isinstance(x, SparseTensor) else x for x in tensors], *how, **named)
 
     return broadcast
+
+
+def _broadcast_one(tensors: list[SparseTensor], group: object, *how: object) -> tuple:
+    """``torch.distributed.broadcast``, likewise."""
+    _agree(dist.ProcessGroup.unbox(group), tensors)
+    (a,) = tensors
+    refuse_read_only("broadcast", a)
+    _, work = torch.ops.c10d.broadcast_.default([a._val], group, *how)
+    torch.autograd.graph.increment_version(a._val)
+    return tensors, work
+
+
+def broadcast_states(plainly: Callable) -> Callable:
+    """torch's broadcast of rank 0's state to what each rank has, of SparseTensors the values.
+
+    What is dense in a module takes a sparse state densely, as in ``load_state_dict``.
+    """
+
+    def broadcast(full: dict, local: dict, keys: list[str], device: torch.device, pg: object = None) -> None:
+        first = dist.get_rank() == 0
+        sparse = [key for key in keys if isinstance(local.get(key), SparseTensor)]
+        if sparse:
+            given = [(full if first else local)[key].detach().to(device, copy=True) for key in sparse]
+            group = pg or dist.distributed_c10d._get_default_group()
+            _agree(group, given)
+            dist._broadcast_coalesced(group, [a._val for a in given], 500, 0)
+            local.update(zip(sparse, given, strict=True))
+        if rest := [key for key in keys if key not in sparse]:
+            plainly({key: _dense(full[key]) for key in rest}, local, rest, device, pg)
+
+    return broadcast
+
+
+def _dense(x: object) -> object:
+    return x.to_dense() if isinstance(x, SparseTensor) else x
 
 
 def _verify(plainly: Callable) -> Callable:
@@ -136,6 +175,7 @@ def collective(func: Callable) -> Callable | None:
 if dist.is_available():
     functional = torch.ops._c10d_functional
     STRUCTURAL[functional.all_gather_into_tensor.default] = _all_gather
+    STRUCTURAL[torch.ops.c10d.broadcast_.default] = _broadcast_one
     STRUCTURAL[functional.wait_tensor.default] = lambda a: a  # all of it is there
     _torch.replace(dist, "_broadcast_coalesced", _broadcast)
     _torch.replace(dist, "_verify_params_across_processes", _verify)
