@@ -81,6 +81,18 @@ def test_copies_and_files_keep_the_wish_for_a_gradient(wanted):
         assert saved(p * 2).requires_grad
 
 
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_copies_of_leaves_have_their_gradient(fmt):
+    """Those of torch's parameters have none."""
+    for a in (scorch.sparse(matrix(), fmt), matrix()):
+        for x, kept in ((a.clone().requires_grad_(), True), (torch.nn.Parameter(a.clone()), False)):
+            x.square().sum().backward()
+            y, again = copy.deepcopy([x, x])
+            assert y is again and (y.grad is not None) == kept
+            if kept:
+                assert y.grad is not x.grad and torch.equal(y.grad.to_dense(), x.grad.to_dense())
+
+
 def test_data_is_replaced_as_a_whole():
     a, x = scorch.sparse(matrix(), "csr"), torch.ones(6, 2)
     p = torch.nn.Parameter(a.clone())

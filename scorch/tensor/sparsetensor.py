@@ -172,10 +172,13 @@ class SparseTensor(_Tensor):
                 "deepcopy of a SparseTensor that was computed with a gradient: detach() it first"
             )
         new = self._like([copy.deepcopy(a, memo) for a in self._arrays()])
+        memo[id(self)] = new
+        new.requires_grad_(self.requires_grad)
         if self._is_param:
             new._is_param = True
-        memo[id(self)] = new
-        return new.requires_grad_(self.requires_grad)
+        elif self.grad is not None:  # which torch.nn.Parameter does not copy either
+            new.grad = copy.deepcopy(self.grad, memo)
+        return new
 
     def __copy__(self) -> SparseTensor:
         return self._like(self._arrays())
