@@ -7,11 +7,13 @@ saved today, so that every version loads what another one saved.
 from __future__ import annotations
 
 import sys
+from multiprocessing.reduction import ForkingPickler
 
 import torch
 
 from . import _torch
 from .tensor import format
+from .tensor.composed import Composed
 from .tensor.format import layout
 from .tensor.sparsetensor import SparseTensor, core_of
 from .tensor.wrapping import wrap
@@ -34,6 +36,18 @@ def _rebuild_v1(
     return self.requires_grad_(requires_grad)
 
 
+def _to_another_process(a: SparseTensor) -> tuple:
+    """What queues and workers are handed."""
+    if a.requires_grad and not a.is_leaf:
+        raise RuntimeError(
+            "a SparseTensor that was computed with a gradient cannot be sent to another process, where its "
+            "graph is not: detach() it first"
+        )
+    return a.__reduce_ex__(2)
+
+
+for _kind in (SparseTensor, Composed):
+    ForkingPickler.register(_kind, _to_another_process)
 _rebuild_v1.__module__ = "scorch._tensor"
 torch.serialization.add_safe_globals([_rebuild_v1])
 sys.modules.update(

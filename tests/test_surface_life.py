@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 import torch
@@ -196,6 +197,15 @@ def test_shared_memory_reaches_another_process():
     worker.start()
     worker.join(60)
     assert torch.equal(a.to_dense(), 2 * matrix())
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_results_with_a_graph_go_to_no_other_process(fmt):
+    a = scorch.sparse(matrix(), fmt)
+    for x in (a, torch.nn.Parameter(a), a * 2):
+        assert torch.equal(pickle.loads(ForkingPickler.dumps(x)).to_dense(), x.detach().to_dense())
+    with pytest.raises(RuntimeError, match="detach"):
+        ForkingPickler.dumps(a.requires_grad_() * 2)
 
 
 # ---- optimizers ----
