@@ -235,6 +235,48 @@ def test_optimizers_step_as_on_the_values(name, options):
     assert torch.equal(p.values(), q.detach()) and torch.equal(p.crd(1), a.crd(1))
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("fmt", ["csr", "csr of band(-1,1) + csr"])
+@pytest.mark.parametrize(("name", "options"), OPTIMIZERS)
+def test_compiled_steps_of_optimizers(name, options, fmt):
+    torch.compiler.reset()
+    ps = [torch.nn.Parameter(scorch.sparse(matrix(), fmt)) for _ in range(2)]
+    first, second = (getattr(torch.optim, name)([p], lr=0.1, **options) for p in ps)
+    step = torch.compile(lambda: first.step(), backend="aot_eager")
+    for _ in range(3):
+        for p in ps:
+            (p @ torch.ones(6, 2)).square().sum().backward()
+        step()
+        second.step()
+    torch.testing.assert_close(ps[0].values(), ps[1].values())
+
+
+def test_compiled_steps_look_at_the_structure_of_gradients():
+    """It may be another one with as many entries."""
+    torch.compiler.reset()
+    p, compiled = (
+        torch.nn.Parameter(scorch.sparse(torch.eye(4))),
+        torch.compile(lambda: step(), backend="aot_eager"),
+    )
+    step = torch.optim.SGD([p], lr=0.1, foreach=True).step
+    for grad in (torch.eye(4), 2 * torch.eye(4)):
+        p.grad = scorch.sparse(grad)
+        compiled()
+    torch.testing.assert_close(p.to_dense(), 0.7 * torch.eye(4))
+    p.grad = scorch.sparse(torch.eye(4).flip(0))
+    with pytest.raises(ValueError, match="structure"):
+        compiled()
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_compiled_changes_by_tensors_from_outside(fmt):
+    torch.compiler.reset()
+    changed = torch.compile(lambda a, b: a.add_(b).sub_(b, alpha=3), backend="aot_eager", fullgraph=True)
+    a, b = scorch.sparse(matrix(), fmt), scorch.sparse(matrix(), fmt)
+    changed(a, b)
+    torch.testing.assert_close(a.to_dense(), -matrix())
+
+
 @pytest.mark.parametrize(("name", "options"), OPTIMIZERS[:-1])  # a maximum with a dense tensor is dense
 def test_optimizers_take_dense_gradients_at_stored_entries(name, options):
     """As a hook of a user may give them."""

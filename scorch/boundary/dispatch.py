@@ -72,13 +72,14 @@ def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) 
                 "lambda v: f(scorch.map(A, lambda _: v))"
             )
         other = sparse(other, input._fmt, index_dtype=input.index_dtype)
-    if not same_structure(input, other):
-        raise ValueError(
-            "copy_: expected a SparseTensor of the same format and structure; to replace the structure, "
-            "assign the tensor (load_state_dict(..., assign=True))"
-        )
+    values = writing.matched(
+        input,
+        other,
+        "copy_: expected a SparseTensor of the same format and structure; to replace the structure, "
+        "assign the tensor (load_state_dict(..., assign=True))",
+    )
     refuse_read_only("copy_", input)
-    input._val.copy_(other._val)
+    input._val.copy_(values)
     return input
 
 
@@ -139,9 +140,7 @@ def _values_of(x: object, like: SparseTensor) -> object:
     if not isinstance(x, SparseTensor):
         whole = isinstance(x, torch.Tensor) and x.dim() > 0 and x.shape == like.shape
         return writing.stored(like, x, "") if whole else x  # a dense gradient
-    if not same_structure(x, like):
-        raise ValueError("expected SparseTensors of one structure, as parameter and gradient have")
-    return x._val
+    return writing.matched(like, x, "expected SparseTensors of one structure, as parameter and gradient have")
 
 
 def _on_stored(func: Callable) -> Callable:

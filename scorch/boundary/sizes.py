@@ -52,6 +52,23 @@ operator(
 )
 
 
+def _matched(
+    structure: list[torch.Tensor], other: list[torch.Tensor], count: int, refusal: str
+) -> torch.Tensor:
+    """The values of another tensor that is seen to have this structure."""
+    *arrays, values = other
+    if values.shape[0] != count or not all(map(torch.equal, structure, arrays)):
+        raise ValueError(refusal)
+    return values.clone()
+
+
+operator(
+    "matched(Tensor[] structure, Tensor[] other, SymInt count, str refusal) -> Tensor",
+    _matched,
+    lambda structure, other, count, refusal: other[-1].new_empty(count),
+)
+
+
 # ---- lists of coordinates ----
 def _distinct_fake(key):
     return key.new_empty(unknown_size()), torch.empty_like(key)

@@ -87,6 +87,20 @@ def stored(a: SparseTensor, x: object, name: str) -> object:
     return filled(gather(a, x), padding(a), 1)  # nothing is divided by zero in padding
 
 
+def matched(a: SparseTensor, x: SparseTensor, refusal: str) -> torch.Tensor:
+    """The values of x, which has the structure of a; where calls are traced, the graph looks whether it has.
+
+    Raises: ValueError: the refusal, where it has another.
+    """
+    if same_structure(a, x):
+        return x._val
+    alike = (a._fmt, a.index_dtype, a.shape) == (x._fmt, x.index_dtype, x.shape)
+    if not alike or not torch.compiler.is_compiling():
+        raise ValueError(refusal)
+    structure, count = a._arrays()[:-1], a._val.shape[0]
+    return torch.ops.scorch.matched(structure, x._arrays(), count, refusal)
+
+
 def _met(a: SparseTensor, x: SparseTensor, name: str) -> torch.Tensor:
     """The values of x at A's stored places, zeros where x has none; x is of other structure.
 
@@ -96,10 +110,11 @@ def _met(a: SparseTensor, x: SparseTensor, name: str) -> torch.Tensor:
         values = looked_up(a, x)
         if name in _MEETS or int((values != 0).sum()) == x.count_nonzero():
             return values
-    raise ValueError(
-        f"{name}: expected a SparseTensor of the same structure, or of entries that are stored here "
-        f"too, since only stored values change in place: use the operation that returns a result"
+    refusal = (
+        f"{name}: expected a SparseTensor of the same structure, or, outside of graphs, of entries that are "
+        f"stored here too, since only stored values change in place: use the operation that returns a result"
     )
+    return matched(a, x, refusal)
 
 
 def replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
