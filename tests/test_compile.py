@@ -131,6 +131,15 @@ def test_gradients_to_values_that_make_a_tensor(f):
     torch.testing.assert_close(*found)
 
 
+@pytest.mark.parametrize("f", [torch.mm, torch.matmul, lambda a, x, out: torch.addmm(x, a, x, out=out)])
+def test_products_into_memory_that_is_there(f):
+    torch.compiler.reset()
+    a, x = scorch.sparse(torch.eye(3) + torch.eye(3).roll(1, 0)), torch.rand(3, 2)
+    call, out = torch.compile(f, backend="aot_eager", fullgraph=True), torch.empty(3, 2)
+    assert call(a, x, out=out) is out
+    torch.testing.assert_close(out, f(a.to_dense(), x, out=torch.empty(3, 2)))
+
+
 def test_a_sparse_result_carries_its_gradient():
     for f in (of_values, lambda w: of_values(w) * 2):
         found = []
