@@ -10,6 +10,7 @@ import torch
 import torch.utils.data
 
 import scorch
+import scorch.nn
 
 COMPOSED = ["csr of band(-1,1) + csr", "bsr(2,3) of blocks(2,3,0.5) + coo"]
 FORMATS = ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "ell(6)", *COMPOSED]
@@ -206,6 +207,18 @@ def test_results_with_a_graph_go_to_no_other_process(fmt):
         assert torch.equal(pickle.loads(ForkingPickler.dumps(x)).to_dense(), x.detach().to_dense())
     with pytest.raises(RuntimeError, match="detach"):
         ForkingPickler.dumps(a.requires_grad_() * 2)
+
+
+def test_vectors_of_parameters():
+    """torch counts the zeros of a SparseTensor."""
+    utils, layer = torch.nn.utils, scorch.nn.Linear(4, 3, density=0.5)
+    vector = utils.parameters_to_vector(layer.parameters())
+    assert vector.numel() == layer.values.numel() + 3
+    utils.vector_to_parameters(2 * vector, layer.parameters())
+    torch.testing.assert_close(utils.parameters_to_vector(layer.parameters()), 2 * vector)
+    for fmt in ("csr", COMPOSED[0]):
+        with pytest.raises(NotImplementedError, match="hold the values"):
+            utils.parameters_to_vector([torch.nn.Parameter(scorch.sparse(matrix(), fmt))])
 
 
 # ---- optimizers ----

@@ -173,7 +173,12 @@ def view(
     sizes = () if isinstance(asked, torch.dtype) else _torch.one_by_one(shape, size)
     known = math.prod(n for n in sizes if n >= 0)
     sizes = tuple(input.numel() // max(known, 1) if n == -1 else n for n in sizes)
-    if sizes and sizes != tuple(input.shape) and _torch.caller().startswith("torch."):
+    if sizes and sizes != tuple(input.shape) and (caller := _torch.caller()).startswith("torch."):
+        if caller == "torch.nn.utils.convert_parameters":
+            raise NotImplementedError(
+                f"parameters_to_vector: expected dense parameters, got a SparseTensor {list(input.shape)}, "
+                f"whose zeros it counts: hold the values as the parameter, as scorch.nn.Linear does"
+            )
         return torch.reshape(input, sizes)
     if isinstance(asked, torch.dtype) or sizes != tuple(input.shape):
         raise NotImplementedError(
