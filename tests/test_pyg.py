@@ -144,6 +144,16 @@ def test_layers_train_after_inference(name):
         close(found, wanted)
 
 
+@pytest.mark.parametrize("name", ("RGATConv", "FastRGCNConv"))
+def test_kinds_of_edges_in_the_order_of_entries(name):
+    edges = edges_of()
+    edges = edges[:, torch.randperm(edges.shape[1])]
+    kinds, order = torch.randint(3, edges.shape[1:]), (edges[1] * NODES + edges[0]).argsort()
+    layer, x = getattr(pyg, name)(WIDTH, 4, 3), torch.randn(NODES, WIDTH)
+    graph = scorch.from_edge_index(edges, num_nodes=NODES)
+    close(layer(x, graph, kinds[order]), layer(x, edges, kinds))
+
+
 # ---- attention ----
 def attention(**options):
     torch.manual_seed(0)
