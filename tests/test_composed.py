@@ -129,6 +129,20 @@ def test_compiled(form):
     torch.testing.assert_close(torch.compile(layer, backend="aot_eager")(x.T), layer(x.T))
 
 
+@pytest.mark.parametrize("form", [FORMATS[6], "bitmask of rows(> 12) + bitmask of rows(> 6) + csc"])
+def test_parts_whose_numbers_of_values_are_read_from_arrays_compile(form):
+    """Those of bit masks, and of what is stored beside padding."""
+    d, x = matrix(), dense(32, 3)
+    f = lambda a, x: (a @ x).sum(1) + a.sum(1)  # noqa: E731
+    a = scorch.sparse(d, format=form).requires_grad_()
+    got = torch.compile(f, backend="aot_eager", fullgraph=True)(a, x)
+    same(got, f(d, x))
+    (grad,) = torch.autograd.grad(got.square().sum(), a)
+    d.requires_grad_()
+    (wanted,) = torch.autograd.grad(f(d, x).square().sum(), d)
+    same(grad, wanted * (d != 0))
+
+
 @pytest.mark.parametrize(
     "one, other",
     [

@@ -15,7 +15,7 @@ import torch
 
 from .. import _torch
 from . import rooms
-from .entries import Entries, add_up, build, canonical, find, ravel, unravel
+from .entries import Entries, add_up, build, canonical, find, places, ravel, runs, unravel
 from .format import HAVE_POS, MOST, Format, Layout, bound, composed_of, fills, layout, pads
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
@@ -35,6 +35,11 @@ def _structures(form: Layout, arrays: Sequence[torch.Tensor]) -> list[Sequence[t
     return found
 
 
+def _length(pos: torch.Tensor) -> int:
+    """How many values the last number of pos says; traced, the size of an array of them."""
+    return runs(pos[-1:])[1].shape[0] if torch.compiler.is_compiling() else int(pos[-1])
+
+
 def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]) -> int:
     """How many values a part stores."""
     n, at = 1, 0
@@ -48,7 +53,7 @@ def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]
         elif kind == "diagonals":
             n = structure[at + 1].shape[0] // 2 * width
         elif kind == "bitmask":
-            n = int(structure[at][-1])
+            n = _length(structure[at])
         at += (kind in HAVE_POS) + (kind != "dense")
     return n
 
@@ -65,9 +70,9 @@ def _slices(a: Composed, values: torch.Tensor) -> list[torch.Tensor]:
 
 
 def _stored(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Keys of the stored values, and where they are not padding (None: everywhere)."""
+    """Keys of the stored values, and the places of those that are not padding (None: all)."""
     indices = a.indices().long()
-    there = indices[0] >= 0 if pads(a._fmt) else None
+    there = places(indices[0] >= 0) if pads(a._fmt) else None
     return ravel(indices if there is None else indices[:, there], a._shape), there
 
 
@@ -153,7 +158,7 @@ class Composed(SparseTensor):
                 e = Entries(self._shape, unravel(key, self._shape), values.new_zeros(len(key)))
                 pattern = build(e, "csr", self.index_dtype)
                 if there is not None:
-                    slot = torch.full((self.nnz,), len(key), device="cpu").masked_scatter(there, slot)
+                    slot = torch.full((self.nnz,), len(key), device="cpu").index_copy(0, there, slot)
             kept = self.__dict__["_slots"] = (versions, pattern, slot, len(key) == len(found))
         return kept[1:]
 
