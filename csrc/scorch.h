@@ -246,6 +246,7 @@ const sc_format *sc_program_convert(const sc_program *, int k);
  * the format returned, and stands in `in` behind the operands; null from the last one on. */
 const sc_format *sc_program_extra(const sc_program *, int j, int *k);
 int sc_program_way(const sc_program *);
+const char *sc_program_why(const sc_program *); /* why it has no code, where it is SC_WAY_EXECUTOR */
 /* The format that operand k is read in. */
 const sc_format *sc_program_operand(const sc_program *, int k);
 /* Whether operand k may be this: its format, and a permutation that its values are found through or none, as layouts of one

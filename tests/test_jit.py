@@ -116,10 +116,30 @@ def test_off(cache):
     assert stats["executor"] > 0, "the expression is not"
 
 
-def test_what_is_slow_is_said_once(cache):
-    for env in ({"SCORCH_JIT": "off"}, {"SCORCH_CC": "/nowhere/cc"}):
+def compiler(path: Path, body: str) -> str:
+    """A program that stands in for a compiler."""
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_what_is_slow_is_said_once_with_its_reason(cache, tmp_path):
+    failing = compiler(tmp_path / "cc", 'case "$*" in *kernel.c*) echo gone; exit 9;; esac; echo cc 1')
+    for env, reason in (
+        ({"SCORCH_JIT": "off"}, "SCORCH_JIT=off"),
+        ({"SCORCH_CC": "/nowhere/cc"}, '"/nowhere/cc" is not a compiler that runs here'),
+        ({"SCORCH_CC": failing}, f"{failing} failed with status 9: gone"),
+    ):
         said = work(cache, **env)["warnings"]
-        assert len(said) == 1 and ("compiler" in said[0] or "SCORCH_JIT" in said[0]), said
+        assert len(said) == 1 and reason in said[0], said
+
+
+@needs_cc
+@pytest.mark.slow
+def test_a_kernel_that_takes_too_long_is_said_to(cache, tmp_path):
+    body = f'case "$*" in *kernel.c*) grep -q "int probe" kernel.c || exec sleep 60;; esac; exec {CC} "$@"'
+    said = work(cache, SCORCH_CC=compiler(tmp_path / "cc", body))["warnings"]
+    assert len(said) == 1 and "was stopped" in said[0] and "as several calls" in said[0], said
 
 
 def test_on_without_a_compiler_is_an_error(cache, tmp_path):

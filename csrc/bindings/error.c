@@ -44,13 +44,11 @@ int sc_bind_warn(const sc_program *p)
 {
     static atomic_bool warned;
     if (sc_program_way(p) != SC_WAY_EXECUTOR || atomic_exchange(&warned, true)) return 0;
-    return PyErr_WarnEx(
-        PyExc_RuntimeWarning,
+    return PyErr_WarnFormat(
+        PyExc_RuntimeWarning, 2,
         "scorch: an expression runs in the interpreter, tens to hundreds of times slower than "
-        "compiled code, because it could not be compiled: install a C compiler, set SCORCH_CC, or see "
-        "scorch.info(); what a compiler said that is there, SCORCH_JIT=on raises; scorch.stats() counts such "
-        "calls",
-        2);
+        "compiled code, because it could not be compiled: %s; scorch.stats() counts such calls",
+        sc_program_why(p));
 }
 
 PyObject *sc_bind_text(const sc_state *s, sc_text *t, const sc_err *e)

@@ -195,7 +195,9 @@ static int compile(const sc_cc *cc, const char *ctext, const sc_target *t, const
     }
     sc_text_free(&object);
     sc_text_free(&theirs);
-    return rc ? sc_error(e, rc == SC_ELACKS ? SC_ECOMPILE : rc, "%s", mine.msg) : SC_OK;
+    const char *mend =
+        late && !broken.code ? "; write the expression as several calls, each a kernel of its own" : "";
+    return rc ? sc_error(e, rc == SC_ELACKS ? SC_ECOMPILE : rc, "%s%s", mine.msg, mend) : SC_OK;
 }
 
 /* ---- looking ---- */

@@ -175,8 +175,9 @@ static int through_jit(sc_program *p, const char *text, sc_err *err)
     return SC_OK;
 }
 
-static void through_executor(sc_program *p, Prog **g)
+static void through_executor(sc_program *p, Prog **g, const char *why)
 {
+    p->why = sc_arena_printf(&(*g)->arena, "%s", why);
     for (int i = 0; i < SC_MAXENTRY; i++) p->entry[i] = sc_exec_kernels[i];
     p->way = SC_WAY_EXECUTOR;
     grows(p, (int64_t)(sizeof **g + (*g)->arena.total));
@@ -210,8 +211,8 @@ static int find_code(const sc_request *rq, Prog **g, const char *text, sc_progra
 {
     sc_err why = {0};
     if (in_bundle(*p, text)) return SC_OK;
-    if (sc_this_process.mode != SC_JIT_OFF && !through_jit(*p, text, &why)) return SC_OK;
-    if (why.code && (why.code != SC_ECOMPILE || sc_this_process.mode == SC_JIT_ON))
+    if (!through_jit(*p, text, &why)) return SC_OK;
+    if (why.code != SC_ECOMPILE || sc_this_process.mode == SC_JIT_ON)
         return sc_error(err, why.code, "%s", why.msg);
     sc_program *wide = from_general(rq);
     if (wide) {
@@ -219,7 +220,7 @@ static int find_code(const sc_request *rq, Prog **g, const char *text, sc_progra
         *p = wide;
         return SC_OK;
     }
-    through_executor(*p, g);
+    through_executor(*p, g, why.msg);
     return SC_OK;
 }
 

@@ -150,6 +150,8 @@ bool sc_program_reads(const sc_program *p, int k, const sc_tensor *t)
 
 int sc_program_way(const sc_program *p) { return p->way; }
 
+const char *sc_program_why(const sc_program *p) { return p->why ? p->why : ""; }
+
 int sc_program_like(const sc_program *p, int r) { return p->result[r].like; }
 
 const sc_format *sc_program_convert(const sc_program *p, int k)

@@ -54,6 +54,7 @@ struct sc_program {
     sc_kernel *entry[SC_MAXENTRY];
     const sc_object *object; /* of the JIT, retained */
     Prog *walked;            /* by the executor */
+    const char *why;         /* it is, in the memory of what it walks; null: no memory for it */
     const void *self;        /* its module */
     sc_index_of var[SC_MAXVAR];
     sc_operand *in;
