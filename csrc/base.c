@@ -71,6 +71,8 @@ static bool beyond_memory(size_t size)
                                                system_says(system, "SwapFree", 0));
 }
 
+bool sc_fits(double bytes) { return bytes < (double)SIZE_MAX && !beyond_memory((size_t)bytes); }
+
 static bool refuses(size_t size) { return sc_alloc_fails() || beyond_memory(size); }
 
 /* The memory sanitizer follows bytes that nobody has set by itself. */

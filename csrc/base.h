@@ -51,6 +51,7 @@ void sc_arena_free(sc_arena *);
 #endif
 long sc_fail_alloc(long first, long n);
 bool sc_alloc_fails(void);
+bool sc_fits(double bytes); /* whether the system has so much memory left */
 void *sc_malloc(size_t size);
 void *sc_malloc_aligned(size_t align, size_t size); /* align: a power of two */
 void *sc_zalloc(size_t size);                       /* zeroed */

@@ -609,6 +609,17 @@ def as_tensor(x: object, dtype: torch.dtype | None = None) -> torch.Tensor:
     return torch.as_tensor(x, dtype=dtype, device=x.device if isinstance(x, torch.Tensor) else "cpu")
 
 
+def find_room(n: int, each: int, what: str, instead: str = "") -> None:
+    """Raises MemoryError where the system has no room for n of ``what``, of so many bytes each.
+
+    Arrays that are filled one after the other would have the process killed where each by itself has room.
+    """
+    if not _C.fits(n * each):
+        raise MemoryError(
+            f"out of memory: {n} {what} of {each} bytes each, {n * each * 1e-9:.3f} GB in all{instead}"
+        )
+
+
 def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:
     """The numbers that x holds, whatever is done with it; of ``what`` in the message, by which arrays differ.
 

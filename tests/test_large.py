@@ -444,6 +444,33 @@ def test_what_is_too_wide_says_so():
         wide(2**44, "csr", tall=True)
 
 
+ENTRIES = {
+    "expand": lambda v: v.expand(2**44, -1),
+    "broadcast_to": lambda v: torch.broadcast_to(v, (2**44, 2)),
+    "across": lambda v: v[:, None].expand(-1, 2**44),
+    "repeat": lambda v: v.repeat(2**44),
+    "repeat_rows": lambda v: v.repeat(2**44, 1),
+    "tile": lambda v: torch.tile(v, (2**44,)),
+    "kron": lambda v: torch.kron(*[scorch.sparse(torch.ones(2**20), "coo")] * 2),
+    "diagonal": lambda v: torch.diag_embed(scorch.coo([[0]], [1.0], (2**44,))),
+}
+
+
+@pytest.mark.parametrize("larger", ENTRIES.values(), ids=ENTRIES)
+def test_more_entries_than_there_is_memory_for_are_refused(larger):
+    with pytest.raises(MemoryError, match=r"out of memory: .* bytes each, .* GB in all"):
+        larger(scorch.coo([[0]], [1.0], (2,)))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_repeat_doubles(form):
+    d = torch.eye(3, 4)
+    for times in (3, 5), (1, 7), (6, 1), (2, 0):
+        assert torch.equal(scorch.sparse(d, form).repeat(*times).to_dense(), d.repeat(*times))
+    with pytest.raises(ValueError, match="a number from 0 on"):
+        scorch.sparse(d, form).repeat(2, -1)
+
+
 def test_what_the_system_lacks_is_refused():
     """Linux promises as much memory as it has in all, and ends a process that writes to more."""
     if _said(MEMORY, "SwapTotal"):

@@ -162,6 +162,13 @@ static PyObject *module_room(PyObject *module, PyObject *args)
     return m ? sc_dense_object(s->dl, m) : sc_dense_nomem(b.t.dtype, 2, dim);
 }
 
+static PyObject *module_fits(PyObject *module, PyObject *bytes)
+{
+    (void)module;
+    const double n = PyFloat_AsDouble(bytes);
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(sc_fits(n));
+}
+
 /* convert(source, format, wide, perm=False) -> (format, shape, components), and with perm: the source
  * position of each value, or None. wide: int64 indices. */
 static PyObject *module_convert(PyObject *module, PyObject *args)
@@ -310,6 +317,7 @@ static PyMethodDef methods[] = {
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
     {"few", module_few, METH_VARARGS, "few(matrix, most) -> its core as csr, None where it has more values"},
     {"room", module_room, METH_VARARGS, "room(like, rows, columns) -> a matrix of its type, not zeroed"},
+    {"fits", module_fits, METH_O, "fits(bytes) -> whether the system has so much memory left"},
     {"fingerprint", module_fingerprint, METH_O,
      "fingerprint(tensors) -> bytes that change with any byte, of this process alone"},
     {"census", module_census, METH_VARARGS, "census(matrix, step) -> (rows seen, not zero, values not zero)"},

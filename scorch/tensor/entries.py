@@ -252,6 +252,9 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     index_dtype = fitting_index(index_dtype, shape, n)
     if format == "csr" and len(shape) > 1:
         rows = math.prod(shape[:-1])
+        if not _torch.in_graph():
+            none = "; dcsr, csf and coo have none for what is empty"
+            _torch.find_room(rows + 1, 24, "positions", none)
         pos = torch.zeros(rows + 1, dtype=index_dtype, device="cpu")
         pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
         return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
@@ -284,6 +287,7 @@ def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """For runs of these lengths laid end to end: the run of each element, and its place in the run."""
     if _torch.in_graph():
         return torch.ops.scorch.runs(lengths)
+    _torch.find_room(int(lengths.sum()), 32, "entries")
     run = torch.repeat_interleave(torch.arange(lengths.numel(), device="cpu"), lengths)
     start = lengths.cumsum(0) - lengths
     return run, torch.arange(run.numel(), device="cpu") - start[run]

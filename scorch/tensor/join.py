@@ -310,14 +310,27 @@ def repeat(
 ) -> torch.Tensor:
     """``Tensor.repeat`` and ``torch.tile``: copies side by side."""
     repeats = _torch.one_by_one(times, repeats)
-    if len(repeats) < input._ndim:
-        raise ValueError(f"repeat: expected a number for each of {input._ndim} dimensions, got {repeats}")
+    if len(repeats) < input._ndim or any(n < 0 for n in repeats):
+        raise ValueError(
+            f"repeat: expected a number from 0 on for each of {input._ndim} dimensions, got {repeats}"
+        )
     while input._ndim < len(repeats):
         input = unsqueeze(input, 0)
+    if not _torch.in_graph():
+        each = 16 * input._ndim + 2 * input._val.element_size()
+        _torch.find_room(input._val.shape[0] * math.prod(repeats), each, "entries")
     for dim, times in enumerate(repeats):
         if times != 1:
-            input = cat([input] * times, dim) if times else input.narrow(dim, 0, 0)
+            input = _copies(input, times, dim) if times else input.narrow(dim, 0, 0)
     return input
+
+
+def _copies(a: SparseTensor, times: int, dim: int) -> torch.Tensor:
+    """So many beside each other; as few calls as doubling takes."""
+    if times == 1:
+        return a
+    half = _copies(a, times // 2, dim)
+    return cat([half, half, a][: 2 + times % 2], dim)
 
 
 def tile(input: SparseTensor, *times: int | Sequence[int], dims: Sequence[int] | None = None) -> torch.Tensor:
