@@ -783,3 +783,24 @@ def test_an_exponential_among_factors_is_not_computed_again(name):
         f(values.detach(), Q, K, V).sum().backward()
     programs = [x.expression for x in ran.programs]
     assert any("Q_grad" in x for x in programs) and not any("exp(" in x for x in programs if "Q_grad" in x)
+
+
+def test_a_dense_result_that_is_asked_for_as_sparse_drops_gradients_with_its_zeros():
+    for format, wanted in (("dense", [2, 2]), ("csr", [0, 2])):
+        e = scorch.sparse(torch.tensor([0.0, 1.0]), "dense").requires_grad_()
+        y = scorch.evaluate("R[i,j] = x[i] * E[j]", x=torch.ones(2), E=e, format=format)
+        (y if format == "dense" else y.to_dense()).sum().backward()
+        assert e.grad.to_dense().tolist() == wanted
+
+
+@pytest.mark.parametrize("form", ["csr", "coo", "ell(4)"])
+def test_ties_share_a_gradient_as_those_of_amax_do(form):
+    """Missing entries count, and get none."""
+    d = torch.tensor([[2.0, 2, -1, 2], [-1, 0, 0, -3]])
+    a, b = scorch.sparse(d, form).requires_grad_(), d.clone().requires_grad_()
+    scorch.evaluate("m[i] max= max(A[i,j], v[j])", A=a, v=2 * torch.ones(4)).sum().backward()
+    torch.maximum(b, 2 * torch.ones(4)).amax(1).sum().backward()
+    torch.testing.assert_close(a.grad.to_dense(), b.grad * (d != 0))
+    (g,) = torch.autograd.grad(scorch.evaluate("m[i] max= A[i,j] + 2 * w[i]", A=a, w=torch.ones(2)).sum(), a)
+    (h,) = torch.autograd.grad((b + 2).amax(1).sum(), b)
+    torch.testing.assert_close(g.to_dense(), h * (d != 0))
