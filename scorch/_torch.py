@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from numbers import Number
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -212,17 +213,22 @@ def untraced(f: F) -> F:
     return f
 
 
+def count_elements(shape: Sequence[int]) -> None:
+    """Raises ValueError where a shape has more elements than torch can count."""
+    if math.prod(map(int, shape)) >= 2**63:
+        raise ValueError(
+            f"expected a shape of fewer than 2^63 elements, which torch counts, got {tuple(shape)}"
+        )
+
+
 @untraced
 def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
     """A tensor of ``cls`` without storage; reading its address raises."""
     try:
         self = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=values.dtype, device=values.device)
     except RuntimeError:
-        if math.prod(map(int, shape)) < 2**63:
-            raise
-        raise ValueError(
-            f"expected a shape of fewer than 2^63 elements, which torch counts, got {tuple(shape)}"
-        ) from None
+        count_elements(shape)
+        raise
     torch._C._set_throw_on_mutable_data_ptr(self)
     return self
 
@@ -618,6 +624,11 @@ def find_room(n: int, each: int, what: str, instead: str = "") -> None:
         raise MemoryError(
             f"out of memory: {n} {what} of {each} bytes each, {n * each * 1e-9:.3f} GB in all{instead}"
         )
+
+
+def is_foreign(x: object) -> bool:
+    """Whether x is a number of a kind that torch does not take, as fractions are."""
+    return isinstance(x, Number) and not (isinstance(x, int | float | complex) or hasattr(x, "__array__"))
 
 
 def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:

@@ -1,5 +1,9 @@
 """What code written for torch's own sparse and dense tensors does with a SparseTensor."""
 
+import operator
+from decimal import Decimal
+from fractions import Fraction
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -349,6 +353,25 @@ def test_errors_name_what_was_meant():
     with pytest.raises(ValueError, match=r"\n  ij;jk->ik\n    \^") as error:
         scorch.einsum("ij;jk->ik", a, torch.ones(6, 2).double())
     assert "expected a letter" in str(error.value)
+    with pytest.raises(ValueError, match=r"expected at least one dimension, .* x\.reshape\(1\)"):
+        scorch.topk(torch.tensor(1.0), 1)
+    line = scorch.coo([[0]], [1.0], (2**40,))
+    for too_many in (
+        lambda: torch.kron(line, line),
+        lambda: torch.cat([scorch.coo([[0]], [1.0], (2**62,))] * 2),
+    ):
+        with pytest.raises(ValueError, match=r"fewer than 2\^63 elements"):
+            too_many()
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 2), Decimal("0.5")])
+def test_numbers_that_torch_does_not_take(number):
+    a = scorch.sparse(matrix())
+    for f in (operator.mul, operator.truediv, operator.add, operator.sub, operator.floordiv, operator.matmul):
+        with pytest.raises(TypeError, match=rf"unsupported operand type.*{type(number).__name__}"):
+            f(a, number)
+    with pytest.raises(TypeError, match=f"expected tensors, .* got .*{type(number).__name__}"):
+        scorch.evaluate("C[i,j] = A[i,j] * n", A=a, n=number)
 
 
 @pytest.mark.parametrize(

@@ -350,6 +350,8 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
     if not dense or not x.is_floating_point():
         got = x.dtype if dense else type(x).__name__
         raise TypeError(f"topk: expected a dense tensor of a floating point type, got {got}")
+    if not x.dim():
+        raise ValueError("topk: expected at least one dimension, got a tensor of none: use x.reshape(1)")
     k, dim = _whole("k", k), axis(_whole("dim", dim), x.dim())
     _in_range("topk", k, 0, x, dim)
     if torch.compiler.is_dynamo_compiling():

@@ -243,6 +243,8 @@ def _operand(x: object) -> object:
     """A number or a tensor of what is given, None where it is neither."""
     if isinstance(x, SparseTensor):
         return x
+    if _torch.is_foreign(x):
+        return None
     if _is_scalar(x) or (isinstance(x, torch.Tensor) and x.layout is torch.strided):
         return x
     if isinstance(x, torch.Tensor) or hasattr(x, "tocoo"):

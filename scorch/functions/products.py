@@ -39,7 +39,7 @@ def operator(self: SparseTensor, x: object, kind: int) -> torch.Tensor:
 def _is_operand(x: object) -> bool:
     """Whether x can become a tensor."""
     if isinstance(x, torch.Tensor | Number | Sequence):
-        return not isinstance(x, str)
+        return not isinstance(x, str) and not _torch.is_foreign(x)
     return hasattr(type(x), "__array__") or hasattr(type(x), "tocoo")  # a proxy of torch.fx has any attribute
 
 

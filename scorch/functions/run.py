@@ -35,7 +35,7 @@ def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
         return as_dense(once(x))
     if x.__class__ is torch.Tensor and x.layout is torch.strided and not torch.compiler.is_dynamo_compiling():
         return x.resolve_neg() if x.is_neg() else x  # the commonest operand
-    if isinstance(x, Number):
+    if isinstance(x, Number) and not _torch.is_foreign(x):
         return torch.tensor(x, dtype=dtype, device="cpu")
     if isinstance(x, Dynamic):
         return resolved(x)

@@ -52,6 +52,8 @@ def _ascending(key: torch.Tensor) -> bool:
 
 def canonical(shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor) -> Entries:
     """Entries of coordinates in any order; the values of one coordinate are summed in the order given."""
+    if not _torch.in_graph():
+        _torch.count_elements(shape)
     key = ravel(indices, shape)
     if _torch.in_graph():
         key, slot = distinct(key)
@@ -205,6 +207,9 @@ def rearranged(a: SparseTensor, format: str, wide: bool) -> list[torch.Tensor]:
 
 
 # ---- building ----
+_LISTED = "; dcsr, csf and coo have none for what is empty: format= asks for one, of scorch.einsum too"
+
+
 def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
     """The nearest format for a tensor whose dimension k was ``dims[k]`` of ``a``, or is new (None).
 
@@ -253,8 +258,7 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     if format == "csr" and len(shape) > 1:
         rows = math.prod(shape[:-1])
         if not _torch.in_graph():
-            none = "; dcsr, csf and coo have none for what is empty"
-            _torch.find_room(rows + 1, 24, "positions", none)
+            _torch.find_room(rows + 1, 24, "positions", _LISTED)
         pos = torch.zeros(rows + 1, dtype=index_dtype, device="cpu")
         pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
         return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
