@@ -8,6 +8,9 @@
 
 #define SC_ABI 3
 
+/* A source that begins with this has no product and sum made one operation. */
+#define SC_EXACT "/* Rounds each operation. */\n"
+
 /* Limits that the structures below spell out as numbers: 8 dimensions,
  * 12 levels a tensor, 8 cursors a lane, 8 shared workspaces. */
 #define SC_MAXDIM 8

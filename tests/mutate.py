@@ -346,11 +346,11 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/path/step.c", "pl->path->nvalue = m.nvalue;", "(void)0;",
     ),
     "a dense product is of the transposed matrix": (
-        "compiler/path/step.c", ".bk = (uint8_t)yk, .bn = !yk}", ".bk = !yk, .bn = (uint8_t)yk}",
+        "compiler/path/step.c", ".bk = (uint8_t)yk}", ".bk = !yk}",
     ),
     "a dense product is transposed": (
-        "compiler/path/step.c", "d.om = (uint8_t)xm, d.on = (uint8_t)yn;",
-        "d.om = (uint8_t)yn, d.on = (uint8_t)xm;",
+        "compiler/path/step.c", "d.om = (uint8_t)m, d.on = (uint8_t)n;",
+        "d.om = (uint8_t)n, d.on = (uint8_t)m;",
     ),
     "a dense product of any format": (
         "compiler/path/step.c", "s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);",
@@ -444,12 +444,17 @@ MUTATIONS = {  # name: file, text, replacement
         "    sc_request_converted(rq, k, &t);\n",
     ),
     "rows and columns of a dense factor change places": (
-        "run/steps.c", ".b_stride = {b->stride[d->bk], b->stride[d->bn]}",
-        ".b_stride = {b->stride[d->bn], b->stride[d->bk]}",
+        "run/dense.c", ".b_stride = {batch.b, b->stride[d->bk], n.b}",
+        ".b_stride = {batch.b, n.b, b->stride[d->bk]}",
     ),
-    "the shape of a dense product is turned": (
-        "run/steps.c", "dim[d->om] = in[d->a].view.dim[d->am];\n    dim[d->on] = in[d->b].view.dim[d->bn];",
-        "dim[d->on] = in[d->a].view.dim[d->am];\n    dim[d->om] = in[d->b].view.dim[d->bn];",
+    "the shape of a dense product is that of another operand": (
+        "run/dense.c", "in[d->b].view.dim[d->in_b[i]]", "in[d->a].view.dim[d->in_b[i]]",
+    ),
+    "indices of a dense product are joined over a gap": (
+        "run/dense.c", "    if (outer->a != inner->size * inner->a || outer->b", "    if (outer->b",
+    ),
+    "terms of an extremum are computed by two kernels": (
+        "compiler/expr/derive.c", "? body : derive_temporary(w->d, \"v\", body)", "? body : body",
     ),
 }  # fmt: skip
 

@@ -804,3 +804,52 @@ def test_ties_share_a_gradient_as_those_of_amax_do(form):
     (g,) = torch.autograd.grad(scorch.evaluate("m[i] max= A[i,j] + 2 * w[i]", A=a, w=torch.ones(2)).sum(), a)
     (h,) = torch.autograd.grad((b + 2).amax(1).sum(), b)
     torch.testing.assert_close(g.to_dense(), h * (d != 0))
+
+
+# ---- extrema of what is computed ----
+COMPUTED = {
+    "R[j,k] max= c[j]*G[m,k] - H[m,k]*d[k]": lambda c, d, G, H: (c[:, None, None] * G - H * d).amax(1),
+    "R[i] max= exp(s[i]*3 + t[i])*G[i,j] + G[i,j]*x[j]*t[i]": lambda G, s, t, x: (
+        torch.exp(s * 3 + t)[:, None] * G + G * x * t[:, None]
+    ).amax(1),
+    "R[i] min= exp(x[j]*2 + s[i])*G[i,j] - H[i,j]*x[j]": lambda G, H, s, x: (
+        torch.exp(x * 2 + s[:, None]) * G - H * x
+    ).amin(1),
+}
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bitmask", "dense"])
+@pytest.mark.parametrize("text", COMPUTED)
+def test_terms_that_are_computed_attain_their_extremum(text, form):
+    """Kernels round what they compute as each finds best; one that misses by a bit has no gradient."""
+    g = torch.Generator().manual_seed(0)
+    for n in (6, 30):
+        sparse = {a: torch.randn(n, n, generator=g) * (torch.rand(n, n, generator=g) < 0.5) for a in "GH"}
+        vectors = {a: torch.randn(n, generator=g) for a in "cdstx"}
+        given = {a: x.requires_grad_() for a, x in (sparse | vectors).items() if f"{a}[" in text}
+        held = {a: held_as(x, form).requires_grad_() for a, x in given.items()}
+        weight = torch.rand(n, generator=g) + 1
+        (COMPUTED[text](**given) * weight).sum().backward()
+        (dense(scorch.evaluate(text, **held)) * weight).sum().backward()
+        for a, x in given.items():
+            want = x.grad * (x != 0) if a in sparse else x.grad
+            assert torch.allclose(dense(held[a].grad) * (x != 0), want, rtol=1e-4, atol=1e-5), (n, a)
+
+
+def held_as(x: torch.Tensor, form: str) -> torch.Tensor:
+    return scorch.sparse(x.detach(), format=form) if x.dim() == 2 else x.detach().clone()
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bitmask"])
+def test_terms_that_are_skipped_attain_their_extremum(form):
+    g = torch.Generator().manual_seed(0)
+    text = "R[i] max= exp(x[j]*2 + s[i])*G[i,j] - G[i,j]*x[j]"
+    for n in (6, 30):
+        G = torch.randn(n, n, generator=g) * (torch.rand(n, n, generator=g) < 0.5) + 3 * torch.eye(n)
+        x, s = (torch.randn(n, generator=g).requires_grad_() for _ in range(2))
+        terms = torch.exp(x * 2 + s[:, None]) * G - G * x
+        terms.masked_fill(G == 0, -torch.inf).amax(1).sum().backward()
+        want, x.grad, s.grad = (x.grad, s.grad), None, None
+        A = scorch.sparse(G, format=form)
+        dense(scorch.evaluate(text, G=A, x=x, s=s, implicit="skip")).sum().backward()
+        assert torch.allclose(x.grad, want[0], rtol=1e-4) and torch.allclose(s.grad, want[1], rtol=1e-4)

@@ -142,7 +142,9 @@ static int build(const sc_cc *cc, const char *ctext, const sc_target *t, const c
     char flags[MAXFLAGS + sizeof t->flags + 256];
     char last_place[SC_PATH];
     sc_cache_path(last_place);
-    snprintf(flags, sizeof flags, "%s %s %s", sc_key_flags, t->flags, cflags);
+    const bool exact = !strncmp(ctext, SC_EXACT, sizeof SC_EXACT - 1);
+    snprintf(flags, sizeof flags, "%s %s %s%s", sc_key_flags, t->flags, cflags,
+             exact ? " -ffp-contract=off" : "");
     sc_cc_job job = {
         .ctext = ctext, .flags = flags, .key = key, .last_place = last_place, .seconds = seconds};
     int rc = sc_cc_compile(cc, &job, object, e);

@@ -1,3 +1,4 @@
+/* Rounds each operation. */
 /* Computes
  *   C[i,k] max= A[i,j] * B[j,k]
  *   m[i] min= A[i,j]

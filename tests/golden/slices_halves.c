@@ -1,3 +1,4 @@
+/* Rounds each operation. */
 /* Computes
  *   y[i] max= A[i,j] + x[j]
  * with

@@ -1,3 +1,4 @@
+/* Rounds each operation. */
 /* Computes
  *   y[i] max= 0 - A[i,j] * A[i,j] - x[j] * x[j]
  * with

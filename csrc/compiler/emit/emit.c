@@ -401,6 +401,22 @@ static void formats(const Prog *p, sc_text *out)
     }
 }
 
+static bool is_compared(const Expr *e)
+{
+    if (e->op == O_EQ || (e->op == O_REDUCE && e->reduce != O_ADD && e->kid[0]->op != O_ACCESS)) return true;
+    return (e->kid[0] && is_compared(e->kid[0])) || (e->kid[1] && is_compared(e->kid[1]));
+}
+
+/* Gradients compare terms with the extremum of them, and where these cannot be stored (expr/derive.c: terms_of), two
+ * kernels that compute them must agree to the last bit. */
+static bool is_exact(const Prog *p)
+{
+    bool exact = false, recomputes = p->skip || p->type != p->result_type;
+    for (int k = 0; k < p->nin; k++) recomputes |= p->tensor[k]->dtype != p->type;
+    for (int a = 0; a < p->nassign; a++) exact |= is_compared(p->assign[a].rhs);
+    return exact && recomputes;
+}
+
 /* What the kernel computes and how, for the reader. */
 static void head(const Prog *p, sc_text *out)
 {
@@ -442,6 +458,7 @@ void emit_module(const Prog *p, const Module *m, sc_text *out)
     sc_text entries = {0}, all = {0};
     Emit e = {.p = p, .m = m, .out = &entries};
     for (int k = 0; k < m->nentry; k++) entry(&e, &m->entry[k]);
+    if (is_exact(p)) sc_text_add(&all, SC_EXACT);
     head(p, &all);
     abi(&all);
     needs_emit(&e.needs, &all);

@@ -150,13 +150,20 @@ static void walk_access(Walk *w, Expr *e, Expr *adj)
     d->share[d->nshare++] = (Share){derive_operand(d, e->tensor), e, value};
 }
 
-/* The extremum e, the right side of its assignment, as a value that its terms attain to the last bit: the result holds
- * it where the terms are stored numbers; terms that are computed are reduced again, in the type and the order of
- * operations that they are compared in. */
-static Expr *attained(Walk *w, Expr *e)
+/* The terms of an extremum as they are compared with it: two kernels round what they compute as each finds best, so terms
+ * that are computed are stored, if that can be. */
+static Expr *terms_of(Walk *w, Expr *e)
+{
+    Expr *body = e->kid[0];
+    const bool stored = body->op == O_ACCESS || w->d->p->skip || (derive_covered(body) && !w->d->apart);
+    return stored ? body : derive_temporary(w->d, "v", body);
+}
+
+/* The extremum e, the right side of its assignment, of these terms: the result holds it where they are operands. */
+static Expr *attained(Walk *w, Expr *e, Expr *terms)
 {
     if (e->kid[0]->op == O_ACCESS) return w->a->lhs;
-    return derive_assign(w->d, derive_tensor(w->d, "m", false), expr_free(e), e->reduce, e->kid[0]);
+    return derive_assign(w->d, derive_tensor(w->d, "m", false), expr_free(e), e->reduce, terms);
 }
 
 /* A sum inside of others has one value for all points around that it does not depend on: its adjoint is summed over
@@ -182,7 +189,7 @@ static void walk_reduce(Walk *w, Expr *e, Expr *adj)
     if (e->reduce == O_ADD) {
         walk(w, body, body->op == O_ACCESS ? adj : settle(d, adj));
     } else {
-        Expr *hit = binary(w, O_EQ, body, attained(w, e));
+        Expr *terms = terms_of(w, e), *hit = binary(w, O_EQ, terms, attained(w, e, terms));
         Expr *n = derive_assign(d, derive_tensor(d, "n", false), expr_free(e), O_ADD, hit);
         n = binary(w, O_MAX, n, number(w, 1)); /* of NaN there is none */
         walk(w, body, binary(w, O_DIV, binary(w, O_MUL, adj, hit), n));
