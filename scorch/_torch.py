@@ -127,7 +127,7 @@ def protected(x: torch.Tensor) -> torch.Tensor:
 
 def is_read_only(x: torch.Tensor) -> bool:
     """Whether torch lets nobody write the memory of a plain tensor."""
-    if torch.compiler.is_compiling():
+    if is_compiling():
         return False
     try:
         x.data_ptr()
@@ -312,7 +312,7 @@ _JIT = (
 
 def refuse_jit() -> None:
     """Raises NotImplementedError under torch.jit.trace."""
-    if not torch.compiler.is_compiling() and torch._C._is_tracing():
+    if not is_compiling() and torch._C._is_tracing():
         raise NotImplementedError(_JIT)
 
 
@@ -378,7 +378,7 @@ def allow_unknown_sizes(inputs: Sequence[object]) -> None:
 
 def surely(condition: bool) -> bool:
     """Whether a condition on sizes holds; no where torch.compile cannot say before the call."""
-    if type(condition) is bool and not torch.compiler.is_compiling():
+    if type(condition) is bool and not is_compiling():
         return condition
     from torch.fx.experimental.symbolic_shapes import guard_or_false
 
@@ -387,7 +387,7 @@ def surely(condition: bool) -> bool:
 
 def divides(block: int, extent: int) -> bool:
     """Whether a block divides an extent; of one that is a symbol, whether it is known to."""
-    if type(extent) is int and not torch.compiler.is_compiling():
+    if type(extent) is int and not is_compiling():
         return extent % block == 0
     from torch.fx.experimental.symbolic_shapes import statically_known_true
 
@@ -517,7 +517,7 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
     Raises: ValueError: they do not.
     """
-    if torch.compiler.is_compiling() or any(type(n) is not int for n in (*a, *b)):
+    if is_compiling() or any(type(n) is not int for n in (*a, *b)):
         return tuple(torch.broadcast_shapes(a, b))
     rank = max(len(a), len(b))
     pairs = list(zip(*((1,) * (rank - len(x)) + tuple(x) for x in (a, b)), strict=True))
@@ -648,6 +648,21 @@ def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:
     return x.detach()
 
 
+def _makes_graph() -> bool:
+    """Whether torch.compile is at work, of which torch keeps a context."""
+    guards = sys.modules.get("torch._guards")
+    return guards is not None and guards.TracingContext.try_get() is not None
+
+
+def _is_compiling() -> bool:
+    """Whether a graph is made, also for what runs meanwhile untraced, as torch's own says from 2.13 on."""
+    return torch.compiler.is_compiling() or _makes_graph()
+
+
+_KNOWS = hasattr(torch.compiler, "_compile_session_context")
+is_compiling = torch.compiler.is_compiling if _KNOWS else _is_compiling
+
+
 def in_transform() -> bool:
     """Whether a functorch transform is at work, or a level of forward mode is open."""
     return peek_interpreter_stack() is not None or forward_ad._current_level >= 0
@@ -655,7 +670,7 @@ def in_transform() -> bool:
 
 def in_graph() -> bool:
     """Whether arrays may be other than plain: what works on coordinates keeps to operators then."""
-    return torch.compiler.is_compiling() or peek_interpreter_stack() is not None
+    return is_compiling() or peek_interpreter_stack() is not None
 
 
 def in_final_graph() -> bool:
@@ -663,8 +678,7 @@ def in_final_graph() -> bool:
 
     torch.export's may be, and what functorch transforms is handed to its next level.
     """
-    guards = sys.modules.get("torch._guards")
-    if guards is None or guards.TracingContext.try_get() is None or peek_interpreter_stack() is not None:
+    if not _makes_graph() or peek_interpreter_stack() is not None:
         return False
     return not torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting()
 

@@ -11,6 +11,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import scorch
 import scorch.nn
+from scorch import _torch
 
 
 @pytest.fixture(autouse=True)
@@ -569,3 +570,16 @@ def test_steps_over_sparse_parameters_compile():
         (weight @ x).square().sum().backward()
         (torch.compile(optimizer.step, backend="aot_eager") if k == 0 else optimizer.step)()
     torch.testing.assert_close(weights[0].values(), weights[1].values())
+
+
+def test_what_runs_while_a_graph_is_made_is_told():
+    """Also what is not traced: a backend, fake kernels, derivatives of a graph."""
+    told = []
+
+    def backend(graph, _):
+        told.append(_torch.is_compiling() and _torch._is_compiling() and _torch._makes_graph())
+        return graph
+
+    torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+    assert told == [True]
+    assert not (_torch.is_compiling() or _torch._is_compiling())

@@ -103,7 +103,7 @@ def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
     In a graph one of them may come from outside, with arrays of its own: of the same tensor, whose they are.
     """
     sparse = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
-    alike = sparse and torch.compiler.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
+    alike = sparse and _torch.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
     if not sparse or not (alike or same_structure(a, b)):
         if not _torch.in_backward():
             return HANDLERS[torch.add](a, b, alpha=alpha)

@@ -281,7 +281,7 @@ def _counted(x: torch.Tensor, valid: torch.Tensor | None) -> torch.Tensor:
 def times(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
     """``multiply``, recorded where a gradient is asked for, and one operator where torch traces."""
     if _torch.is_tracing(x, w):
-        if torch.compiler.is_compiling() or not _torch.in_transform():
+        if _torch.is_compiling() or not _torch.in_transform():
             return torch.ops.scorch.dynamic_product(x, w, valid, turned)
         return _dense(_counted(x, valid), w, turned)
     recorded = torch.is_grad_enabled() and _torch.any_requires_grad(x, w)
@@ -360,7 +360,7 @@ class Dynamic:
         x = self.to_dense()
         for dim, n in zip((-2, -1), self._tile or (1, 1), strict=True):
             x = x.repeat_interleave(n, dim)
-        if not torch.compiler.is_compiling():
+        if not _torch.is_compiling():
             return sparse(x, "auto")
         _torch.admit_nodes()
         return _sparse_in_graph(x)

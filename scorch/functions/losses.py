@@ -13,6 +13,7 @@ from inspect import signature
 import torch
 import torch.nn.functional as F
 
+from .. import _torch
 from ..tensor.sparsetensor import SparseTensor
 from .order import gather, logsumexp
 from .reduce import sum_
@@ -53,7 +54,7 @@ def _picked(
     if target.is_floating_point() or target.shape != wanted:
         raise ValueError(f"{name}: expected classes {list(wanted)}, got {target.dtype} {list(target.shape)}")
     kept = target != ignored
-    if not torch.compiler.is_compiling() and bool((kept & (target < 0)).any()):
+    if not _torch.is_compiling() and bool((kept & (target < 0)).any()):
         raise IndexError(f"{name}: expected classes from 0 on, or {ignored}, got {int(target.min())}")
     at = torch.where(kept, target, 0).long()
     entry = gather(input, dim, at.unsqueeze(dim)).squeeze(dim)

@@ -29,7 +29,7 @@ _TURNED = 256  # rows of x from which on it is turned once for all parts
 def turns(a: SparseTensor, x: torch.Tensor, kind: int) -> bool:
     """Whether a product of a composed tensor runs across x, which each part would turn for itself."""
     across = kind in (RMATMUL, LINEAR) and is_composed(a._fmt) and x.dim() == 2
-    return across and not torch.compiler.is_compiling() and x.shape[0] >= _TURNED
+    return across and not _torch.is_compiling() and x.shape[0] >= _TURNED
 
 
 def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:

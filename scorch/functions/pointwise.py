@@ -71,7 +71,7 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
     if not isinstance(A, SparseTensor):
         raise TypeError(f"map: expected a SparseTensor, got {type(A).__name__}")
     a = A.coalesce()
-    if a is not A and torch.compiler.is_compiling() and is_composed(A._fmt):
+    if a is not A and _torch.is_compiling() and is_composed(A._fmt):
         raise NotImplementedError(
             f"map of {A._fmt} where torch.compile traces: expected parts that store an entry once, which "
             f"nobody knows of these before the call: use A.coalesce(), which is csr there"
@@ -98,7 +98,7 @@ def _is_zero(x: torch.Tensor) -> bool:
 
 def _zero_stays(f: Callable, dtype: torch.dtype, *args: object, **kwargs: object) -> bool:
     """Whether f(0, ...) is 0, of numbers also where a graph is traced."""
-    with _torch.outside_graphs() if torch.compiler.is_compiling() else nullcontext():
+    with _torch.outside_graphs() if _torch.is_compiling() else nullcontext():
         return _is_zero(f(torch.zeros(1, dtype=dtype, device="cpu"), *args, **kwargs))
 
 

@@ -281,7 +281,7 @@ def _empty_rows(a: SparseTensor) -> torch.Tensor:
 def _extreme_mm(text: str, a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
     """Over what a row stores; 0 where it stores nothing."""
     y = expressions.evaluate(text, A=a, B=x, implicit="skip", format="dense")
-    if torch.compiler.is_compiling():
+    if _torch.is_compiling():
         return torch.where(_entries_a_row(a) > 0, y, 0)
     empty = _empty_rows(a)
     if not empty.shape[0]:

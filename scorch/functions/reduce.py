@@ -253,7 +253,7 @@ def _with_missing(
     As in torch, all that attain an extremum have an equal share of its gradient; what missing entries have is
     lost. ``zeros()`` are the numbers of zeros that are stored.
     """
-    if not stored.requires_grad and not _torch.in_transform() and not torch.compiler.is_compiling():
+    if not stored.requires_grad and not _torch.in_transform() and not _torch.is_compiling():
         bounded = stored.clamp(min=0) if kind == "amax" else stored.clamp(max=0)
         return torch.where(count < size, bounded, stored)
     missing, found = size - count, zeros().to(stored.dtype)

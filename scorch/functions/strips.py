@@ -112,7 +112,7 @@ def found(mask: Dynamic) -> Strips | None:
 
     In a graph of torch.compile no height depends on what the mask holds.
     """
-    x, traced = mask.to_dense(), torch.compiler.is_compiling()
+    x, traced = mask.to_dense(), _torch.is_compiling()
     if x.dtype is not torch.bool or (not traced and (_torch.is_tracing(x) or _is_wrapped(x))):
         return None
     batch, heads = [1, 1, *x.shape[:-2]][-2:]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
+from .._torch import is_compiling
 from ..functions.convolution import ConvMap, axes, conv_map
 from ..functions.expressions import evaluate
 from ..tensor.sparsetensor import SparseTensor
@@ -111,7 +112,7 @@ class SparseConv3d(nn.Module):
             return sites.map
         if isinstance(sites, SparseTensor):
             return sites
-        if torch.compiler.is_compiling() or not isinstance(sites, torch.Tensor):
+        if is_compiling() or not isinstance(sites, torch.Tensor):
             return self.map(sites).map
         return self._made(sites, None, sites.dtype, lambda: self.map(sites).map)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from .._torch import as_tensor
+from .._torch import as_tensor, is_compiling
 from ..functions.expressions import einsum, evaluate
 from ..functions.softmax import softmax
 from ..tensor.entries import unfilled
@@ -194,7 +194,7 @@ class GATConv(nn.Module):
     def _edges(
         self, graph: torch.Tensor, sources: int, targets: int, features: bool, dtype: torch.dtype
     ) -> Edges:
-        if torch.compiler.is_compiling():
+        if is_compiling():
             return edges_in_graph(graph, sources, targets, self.add_self_loops, features, dtype)
         make = lambda: (sources, targets, edges_of_graph(graph, sources, targets, self.add_self_loops, dtype))  # noqa: E731
         kept = self._kept(graph, None, dtype, make)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .._torch import apart, constant, contents, in_transform, lasting, surely, unknown_size
+from .._torch import apart, constant, contents, in_transform, is_compiling, lasting, surely, unknown_size
 from ..functions import autocast
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
@@ -50,7 +50,7 @@ class _Derived:
     ) -> Any:
         shown = graph.local if isinstance(graph, RowShards) else graph
         recorded = any(x is not None and needs_grad(x) for x in (shown, weight))
-        if recorded or in_transform() or torch.compiler.is_compiling():
+        if recorded or in_transform() or is_compiling():
             return make()
         source = graph.values() if isinstance(graph, SparseTensor | RowShards) else graph
         key = dtype, contents(source, *(() if weight is None else (weight,)))
@@ -220,7 +220,7 @@ def adjacency(
     """The matrix of a graph as it is."""
     if not isinstance(graph, SparseTensor):
         weight = _weighted(graph, weight, dtype)
-        if torch.compiler.is_compiling():
+        if is_compiling():
             return _traced(graph, weight, nodes, False, "")
         return from_edge_index(graph, weight, num_nodes=nodes)
     if weight is not None:
@@ -237,7 +237,7 @@ def normalized_of(
     sparse_graph = isinstance(graph, SparseTensor)
     if not sparse_graph:
         weight = _weighted(graph, weight, dtype)
-    if torch.compiler.is_compiling():
+    if is_compiling():
         made = _traced(graph, weight, nodes, loops, "sym")
         return made.to(dtype) if sparse_graph else made
     if sparse_graph:
@@ -301,7 +301,7 @@ class Normalizing(nn.Module):
         if self._first is not None:
             return self._first
         made = self._matrix(graph, weight, x.dtype, lambda: self._make(graph, weight, nodes, x.dtype))
-        if self.cached and not torch.compiler.is_compiling():
+        if self.cached and not is_compiling():
             self._first = made
         return made
 
@@ -453,7 +453,7 @@ class SAGEConv(nn.Module):
         if isinstance(graph, SparseTensor) and graph.shape[0] != nodes:
             return mean_of(graph, dtype)
         sparse_graph = isinstance(graph, SparseTensor)
-        if torch.compiler.is_compiling():
+        if is_compiling():
             # no SparseTensor of ones, which a graph that ends here would return
             ones = ones_of(graph, dtype) if sparse_graph else None
             weight = ones if sparse_graph else _weighted(graph, None, dtype)
@@ -556,7 +556,7 @@ class RGCNConv(nn.Module):
         weight, comp = self.weight, self.comp
         if comp is not None and x is not None and weight.size(0) >= self.num_relations:
             weight, comp = (comp @ weight.flatten(1)).view(-1, *weight.shape[1:]), None
-        rows, traced = matrix.shape[0] * weight.size(0), torch.compiler.is_compiling()
+        rows, traced = matrix.shape[0] * weight.size(0), is_compiling()
         few = x is None or surely(rows <= matrix._val.shape[0])
         narrows = x is None or self.out_channels < self.in_channels
         if comp is None and (
@@ -584,7 +584,7 @@ class RGCNConv(nn.Module):
         """An einsum of the relations, [i, b, j] or through bases [i, r, j], [r, b], and other operands."""
         text, operands = ("ibj," + text, operands) if comp is None else ("irj,rb," + text, (comp, *operands))
         plain = matrix._fmt == "csr" and all(x.dtype == matrix.dtype for x in operands)
-        if torch.compiler.is_compiling() and plain and not autocast.is_on():
+        if is_compiling() and plain and not autocast.is_on():
             return relational(text, matrix, self.num_relations, operands, shape)
         cube = self._cube(matrix, None, matrix.dtype, lambda: cube_of(matrix, self.num_relations))
         return einsum(text, cube, *operands, format="dense")

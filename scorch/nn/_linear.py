@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .._torch import apart, is_tracing
+from .._torch import apart, is_compiling, is_tracing
 from ..functions import autocast
 from ..functions.products import linear_of_values
 from ..functions.program import TAB
@@ -217,7 +217,7 @@ class Linear(nn.Module):
     def weight(self) -> SparseTensor:
         """The weight [out_features, in_features] over the parameter ``values``; gradients reach it."""
         values = self.values
-        if torch.compiler.is_compiling() or is_tracing(values):
+        if is_compiling() or is_tracing(values):
             arrays = [getattr(self, name) for name in self._structure]
             return assemble(self.layout, (self.out_features, self.in_features), [*arrays, values])
         return self._over(values)._with_values(values)
@@ -235,7 +235,7 @@ class Linear(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [..., in_features] -> [..., out_features]"""
-        if not torch.compiler.is_compiling():
+        if not is_compiling():
             return self._eager(x)
         if self.layout.parts:
             return F.linear(x, self.weight, self.bias)

@@ -25,6 +25,7 @@ from torch_geometric.nn.conv import gcn_conv
 from torch_geometric.sampler import NeighborSampler
 from torch_geometric.utils import sparse
 
+from .._torch import is_compiling
 from ..tensor.sparsetensor import SparseTensor
 from . import _functions, _messages, _sampling
 from ._data import ToSparseTensor
@@ -45,7 +46,7 @@ def _is_any(sampler: object) -> bool:
 
 
 def _is_known(index: object) -> bool:
-    return not torch.compiler.is_compiling() and _messages.ends_of(index) is not None
+    return not is_compiling() and _messages.ends_of(index) is not None
 
 
 def _is_index(index: object) -> bool:
@@ -54,7 +55,7 @@ def _is_index(index: object) -> bool:
 
 
 def _is_run(ptr: torch.Tensor) -> bool:
-    return not torch.compiler.is_compiling()
+    return not is_compiling()
 
 
 def _meaning(original: Callable, ours: Callable, at: int = 0, applies: Callable = _is_ours) -> Callable:

@@ -13,6 +13,7 @@ import torch
 from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
 from torch_geometric.utils import loop
 
+from .._torch import is_compiling
 from ..functions.products import sparse_mm
 from ..nn._gat import Edges, attend, edges_in_graph, edges_of_graph
 from ..nn._graph import edges_and_weights, normalized_of
@@ -70,7 +71,7 @@ def gcn_norm(
     dtype: torch.dtype | None = None,
 ) -> tuple[SparseTensor, None]:
     """D^-1/2 (A + I) D^-1/2, with D the sums of rows, and no weights beside it."""
-    if torch.compiler.is_compiling() and not improved:
+    if is_compiling() and not improved:
         return normalized_of(edge_index, None, len(edge_index), add_self_loops, edge_index.dtype), None
     loops = (2.0 if improved else 1.0) if add_self_loops else False
 
@@ -192,7 +193,7 @@ def gat(
         graph: SparseTensor, sources: int, targets: int, features: bool, dtype: torch.dtype
     ) -> Edges:
         loops = layer.add_self_loops
-        if torch.compiler.is_compiling():
+        if is_compiling():
             return edges_in_graph(graph, sources, targets, loops, features, dtype)
         make = lambda: edges_of_graph(graph, sources, targets, loops, dtype)  # noqa: E731
         return kept(graph, f"edges of attention, {dtype}{', loops' * loops}", make, structural=True)

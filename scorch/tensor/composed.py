@@ -106,7 +106,7 @@ class Composed(SparseTensor):
             values = values.masked_fill(self.indices()[0] < 0, 0)
         arrays = (*self._arrays()[:-1], values)
         new = rooms.values.assemble(layout(self._fmt, 2), self._shape, arrays)
-        if not torch.compiler.is_compiling() and "_slots" in self.__dict__:
+        if not _torch.is_compiling() and "_slots" in self.__dict__:
             new.__dict__["_slots"] = self.__dict__["_slots"]
         return new
 
@@ -181,7 +181,7 @@ class Composed(SparseTensor):
             return False
         if all(form.rules[:-1]) and not any(map(fills, form.parts[1:])):
             return True
-        return not torch.compiler.is_compiling() and self._merged()[2]
+        return not _torch.is_compiling() and self._merged()[2]
 
     def coalesce(self) -> SparseTensor:
         """Itself where no entry is stored twice, else csr; see ``is_coalesced``."""
@@ -189,7 +189,7 @@ class Composed(SparseTensor):
 
     def __repr__(self) -> str:
         text = super().__repr__()
-        if torch.compiler.is_compiling():
+        if _torch.is_compiling():
             return text
         each = [f"{part._fmt}: {part.nnz}" for part in self.parts]
         return f"{text[:-1]}, entries {', '.join(each)})"

@@ -220,7 +220,7 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
         raise ValueError(f"permute: expected a permutation of {n} dimensions, got {tuple(dims)}")
     if n < 2:
         return a
-    kept = {} if torch.compiler.is_compiling() else a.__dict__.setdefault("_relabelled", {})
+    kept = {} if _torch.is_compiling() else a.__dict__.setdefault("_relabelled", {})
     if order not in kept:
         form = layout(relabelled(a._fmt, n, order), n)
         kept[order] = _torch.lasting(lambda: wrap(form, [a.shape[d] for d in order], a._arrays()))

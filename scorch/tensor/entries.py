@@ -103,7 +103,7 @@ def fitting_index(index: torch.dtype, shape: Sequence[int], n: int) -> torch.dty
 
     Traced, nobody knows the number; int32 is then tried, and refused by the call if it does not hold it.
     """
-    known = [m for m in shape if isinstance(m, int)] if torch.compiler.is_compiling() else (*shape, n)
+    known = [m for m in shape if isinstance(m, int)] if _torch.is_compiling() else (*shape, n)
     return torch.int64 if max(known, default=0) >= 2**31 else index
 
 
@@ -193,7 +193,7 @@ def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
         return True
     if a._fmt != b._fmt or a.index_dtype != b.index_dtype or a.shape != b.shape:
         return False
-    unread = torch.compiler.is_compiling()  # no decision may depend on what the arrays hold
+    unread = _torch.is_compiling()  # no decision may depend on what the arrays hold
     if not unread and a._val.shape[0] != b._val.shape[0]:
         return False
     pairs = zip(a._arrays()[:-1], b._arrays()[:-1], strict=True)

@@ -69,7 +69,7 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
     if item.dtype.is_floating_point or item.dtype in (torch.bool, torch.uint8):
         raise IndexError(f"expected integers or a mask as index of dimension {dim}, got {item.dtype}")
     item = item.long()
-    if torch.compiler.is_compiling():
+    if _torch.is_compiling():
         return torch.ops.scorch.inside(item, extent)
     if item.dim() == 1 and not _torch.is_tracing(item):
         return _C.inside(item.contiguous(), extent)
@@ -310,7 +310,7 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
     shape, block = tuple(a.shape), math.prod(a.shape[1:-1])
     values = a.values()
     span = slice(c, c + 1, 1) if isinstance(c, int) else c
-    if isinstance(span, slice) and span.step == 1 and not torch.compiler.is_compiling():
+    if isinstance(span, slice) and span.step == 1 and not _torch.is_compiling():
         pos, crd, values = _cut((pos, crd, values), span.start * block, span.stop * block)
         shape = (span.stop - span.start, *shape[1:])
     else:

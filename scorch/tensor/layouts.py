@@ -150,7 +150,7 @@ def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[Spar
                 f"{input._fmt}: use A.convert({formats[0]!r}).{name}(), or A.pos(level) and A.crd(level)"
             )
         array = getattr(input, kind)(1)
-        if not torch.compiler.is_compiling():
+        if not _torch.is_compiling():
             _owners[array] = input
         return array
 
