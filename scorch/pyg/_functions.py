@@ -167,12 +167,13 @@ def over_edges(original: Callable) -> Callable:
 
 
 # ---- layers ----
-_INSIDE = ("_propagate", "_message", "_aggregate", "_edge_update")  # how names of hooks begin
+_STEPS = ("propagate", "message", "aggregate", "message_and_aggregate", "edge_update")
+_HOOKS = [f"_{step}_forward_{kind}hooks" for step in _STEPS for kind in ("pre_", "")]
 
 
 def _is_plain(layer: MessagePassing, kind: type) -> bool:
     """Whether nobody sees how a layer sums up: no subclass, hook or explanation."""
-    hooked = any(hooks for name, hooks in vars(layer).items() if name.startswith(_INSIDE))
+    hooked = any(getattr(layer, name) for name in _HOOKS)
     plain = type(layer) is kind and layer.aggr == "add" and layer.decomposed_layers == 1
     return plain and not hooked and not layer.explain
 
