@@ -356,11 +356,11 @@ def unknown_size() -> int:
     """In a fake kernel: a size that nobody knows before the call.
 
     torch.compile may take a whole function of SparseTensors for one node first; sizes inside it are then no
-    business of the node's results.
+    business of the node's results. torch 2.10 cannot be told so, and raises an error there.
     """
     context = torch.library.get_ctx()
     n = context.new_dynamic_size()
-    context._shape_env.ignorable_fresh_unbacked_symbols.append(n.node._expr)
+    getattr(context._shape_env, "ignorable_fresh_unbacked_symbols", []).append(n.node._expr)
     return n
 
 

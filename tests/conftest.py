@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "build" / "tests" / "kernels"
@@ -19,7 +20,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cases of a sampled function are wide, but for its first and one in five, told by their names."""
+    """Cases of a sampled function are wide, but for its first and one in five, told by their names.
+
+    What needs a later torch is skipped.
+    """
     seen = set()
     for item in items:
         if item.get_closest_marker("sampled"):
@@ -27,6 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if function in seen and zlib.crc32(item.name.encode()) % 5:
                 item.add_marker("wide")
             seen.add(function)
+        for release in (mark.args[0] for mark in item.iter_markers("needs")):
+            if torch.__version__ < release:
+                item.add_marker(pytest.mark.skip(reason=f"needs torch {release}"))
 
 
 @pytest.fixture(scope="session")

@@ -288,6 +288,7 @@ def test_layouts_of_torch_with_dense_dimensions():
             wrong()
 
 
+@pytest.mark.needs("2.11")
 def test_repeated_coordinates_of_bool_are_ored():
     kinds = "compressed(0, nonunique), singleton(1, nonunique)"
 
