@@ -41,7 +41,7 @@ def stubs(body):
 
 def is_left_out(args):
     plain = [*args.posonlyargs, *args.args]
-    by_name = any("Ellipsis" in ast.unparse(x.annotation) for x in plain if x.annotation)
+    by_name = any("Ellipsis" in ast.unparse(x.annotation) for x in (*plain, *args.kwonlyargs) if x.annotation)
     return by_name or any(x.arg in FACTORS for x in plain[:2])
 
 
