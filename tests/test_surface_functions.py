@@ -765,3 +765,44 @@ def test_division_by_a_sparse_tensor():
             wrong()
     both = scorch.evaluate("C[i,j] = A[i,j] / B[i,j]", A=a, B=b, implicit="skip")
     torch.testing.assert_close(both.to_dense(), torch.tensor([[2.0, 0], [0, 2]]))
+
+
+def calls_of_lists():
+    """Functions of torch.foreach, and what they may be called with beside a first list; b: a second one."""
+    for name in torch.foreach.__all__:
+        for others in ("", (2.0,), ([2.0, 3.0],), "b", "bb", ("b", 0.5)):
+            yield name, lambda a, b, o=others: (a, *(b if x == "b" else x for x in o))
+
+
+@pytest.mark.needs("2.15")
+def test_functions_of_lists():
+    """They are those of each tensor: right or refused, and in place of what is stored."""
+    right = set()
+    for name, arguments in calls_of_lists():
+        f = getattr(torch.foreach, name)
+        a, b = [[matrix(6, 6, k), matrix(6, 6, k + 1)] for k in (1, 3)]
+        x, y = ([scorch.sparse(d) for d in ds] for ds in (a, b))
+        stored = [d != 0 for d in a]
+        try:
+            wanted = f(*arguments(a, b))
+            got = f(*arguments(x, y))
+        except (TypeError, RuntimeError, ValueError):
+            continue
+        if name.endswith("_"):
+            assert got is x
+            wanted = [torch.where(m, w, 0.0) for w, m in zip(wanted, stored, strict=True)]
+        same([*got], [*wanted])
+        right.add(name)
+    assert len(right) > 70, sorted(right)
+
+
+@pytest.mark.needs("2.15")
+def test_arguments_of_functions_of_lists():
+    a, b = [matrix(seed=k) for k in (1, 2)], [matrix(seed=k) for k in (3, 4)]
+    x, y = [scorch.sparse(d) for d in a], [scorch.sparse(d) for d in b]
+    same(torch.foreach.add(x, b, alpha=2.0), torch.foreach.add(a, b, alpha=2.0))
+    values = torch.tensor([2.0, 3.0])
+    same(torch.foreach.addcmul(x, y, b, value=values), torch.foreach.addcmul(a, b, b, value=values))
+    same(torch.foreach.norm(x, ord=1), torch.foreach.norm(a, ord=1))
+    with pytest.raises(ValueError, match="lists of one length, got"):
+        torch.foreach.add(x, y[:1])

@@ -3,7 +3,7 @@
 Importing this package fills the tables that the class consults and registers the operators.
 """
 
-from . import attention, below, comparing, distributed, dynamic, fake, rules, sizes, table, transforms
+from . import attention, below, comparing, distributed, dynamic, fake, lists, rules, sizes, table, transforms
 
 __all__ = [
     "attention",
@@ -12,6 +12,7 @@ __all__ = [
     "distributed",
     "dynamic",
     "fake",
+    "lists",
     "rules",
     "sizes",
     "table",
