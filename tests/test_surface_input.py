@@ -291,6 +291,7 @@ def test_read_only_arrays_of_other_kinds():
 # ---- the process ----
 LOADED = """
 import sys, torch
+torch.ones(1, requires_grad=True).sum().backward()
 before = set(sys.modules)
 import scorch
 after = set(sys.modules) - before
