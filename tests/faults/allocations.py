@@ -24,6 +24,7 @@ from pathlib import Path
 
 from harness import Traces, child, outcome
 
+NO_MEMORY = ("MemoryError", "RuntimeError: std::bad_alloc")  # the latter of operators, from torch 2.15 on
 LEAK = 1500  # bytes a call, which is more than caches of Python and torch take
 QUIET = 20  # calls without an exception, after which no later request of Python is expected to be one's own
 Calls = tuple[Callable[[], object], Callable[[object], bool]]
@@ -466,7 +467,7 @@ def attempt(case: Scenario, calls: Calls, n: int, count: int, ways: dict) -> dic
     first, failed = with_failures(case, calls, n, count)
     again = outcome(*calls)
     faults = []
-    if first.startswith("MemoryError") or (case.wrapped and "MemoryError" in first):
+    if first.startswith(NO_MEMORY) or (case.wrapped and "MemoryError" in first):
         first = "MemoryError"
     if first not in ("right", "MemoryError") or (first == "MemoryError" and not failed):
         faults.append(first)
