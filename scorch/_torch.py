@@ -587,7 +587,7 @@ def plainly() -> Iterator[None]:
 
 def lasting(make: Callable[[], T]) -> T:
     """What make() gives, to be kept: no inference tensors, which later calls could not record."""
-    if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+    if is_compiling() or not torch.is_inference_mode_enabled():
         return make()
     with plainly():
         return make()

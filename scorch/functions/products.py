@@ -187,7 +187,7 @@ def matmul(
 def _takes(out: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> bool:
     """Whether a product can be computed where out is; to others, and in graphs, it is copied."""
     ranks = {rank(left), rank(right)}
-    if torch.compiler.is_compiling() or isinstance(out, SparseTensor) or ranks not in ({1, 2}, {2}):
+    if _torch.is_compiling() or isinstance(out, SparseTensor) or ranks not in ({1, 2}, {2}):
         return False
     shape = (*left.shape[:-1], *right.shape[1:])
     return out.is_contiguous() and out.shape == shape and out.dtype == left.dtype == right.dtype

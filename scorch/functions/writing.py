@@ -95,7 +95,7 @@ def matched(a: SparseTensor, x: SparseTensor, refusal: str) -> torch.Tensor:
     if same_structure(a, x):
         return x._val
     alike = (a._fmt, a.index_dtype, a.shape) == (x._fmt, x.index_dtype, x.shape)
-    if not alike or not torch.compiler.is_compiling():
+    if not alike or not _torch.is_compiling():
         raise ValueError(refusal)
     structure, count = a._arrays()[:-1], a._val.shape[0]
     return torch.ops.scorch.matched(structure, x._arrays(), count, refusal)

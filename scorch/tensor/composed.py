@@ -37,7 +37,7 @@ def _structures(form: Layout, arrays: Sequence[torch.Tensor]) -> list[Sequence[t
 
 def _length(pos: torch.Tensor) -> int:
     """How many values the last number of pos says; traced, the size of an array of them."""
-    return runs(pos[-1:])[1].shape[0] if torch.compiler.is_compiling() else int(pos[-1])
+    return runs(pos[-1:])[1].shape[0] if _torch.is_compiling() else int(pos[-1])
 
 
 def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]) -> int:
