@@ -13,6 +13,11 @@ KERNELS = ROOT / "build" / "tests" / "kernels"
 KERNELS.parent.mkdir(parents=True, exist_ok=True)
 os.environ.setdefault("SCORCH_CACHE_DIR", str(KERNELS))  # read when scorch is imported
 
+# What is chosen depends on the number of threads, and tests say what they expect of at most two; programs
+# that they start take it from the environment.
+torch.set_num_threads(min(torch.get_num_threads(), 2))
+os.environ.setdefault("OMP_NUM_THREADS", str(torch.get_num_threads()))
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite what tests/golden expects")

@@ -438,7 +438,7 @@ def test_what_is_too_wide_says_so():
         a.to(index_dtype=torch.int32)
     with pytest.raises(MemoryError, match="out of memory"):
         a.T @ a
-    tall, one = scorch.coo([[5], [0]], [2.0], (HUGE, 4), "coo"), scorch.sparse(torch.eye(4))
+    tall, one = scorch.coo([[5], [0]], [2.0], (1 << 40, 4), "coo"), scorch.sparse(torch.eye(4))
     with pytest.raises(MemoryError, match=r"format= asks for one, of scorch\.einsum too"):
         tall @ one
     assert scorch.einsum("ij,jk->ik", tall, one, format="coo").values().tolist() == [2]

@@ -231,8 +231,8 @@ static bool take_outcome(const Planner *pl, const Step *s, const sc_outcome *o, 
 }
 
 /* ---- dense products ---- */
-/* Nanoseconds: a call of the library, one that packs bf16, each of a batch, and a multiply-add of four bytes. */
-static const double called = 3000, packed = 12000, batched = 500, multiplied = .02;
+/* Nanoseconds: a call of the library, one that packs bf16, each of a batch, and a multiply-add of four bytes by one thread. */
+static const double called = 3000, packed = 12000, batched = 500, multiplied = .04;
 
 static bool is_dense(const Expr *e, sc_dtype type)
 {
@@ -306,7 +306,7 @@ static double dense_cost(const Prog *p, const Dense *d, const Assign *a)
     enum { SHORT = 16, AS_LONG = 20 };
     const Tensor *out = a->lhs->tensor;
     const double row = tree_cells(p, 1u << a->lhs->ix[out->ndim - 1].var);
-    const double flop = multiplied * (double)sc_dtype_size(out->dtype) / 4;
+    const double flop = multiplied * (double)sc_dtype_size(out->dtype) / 4 / (p->threads ? p->threads : 4);
     double batch;
     const double n = calls(p, d, a->lhs, &batch);
     return n * ((out->dtype == SC_BF16 ? packed : called) + batch * batched) +
