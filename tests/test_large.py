@@ -436,8 +436,9 @@ def test_what_is_too_wide_says_so():
         wide(HUGE, "csr", index_dtype=torch.int32)
     with pytest.raises(ValueError, match="do not fit in int32"):
         a.to(index_dtype=torch.int32)
+    b = wide(1 << 40, "csr")
     with pytest.raises(MemoryError, match="out of memory"):
-        a.T @ a
+        b.T @ b
     tall, one = scorch.coo([[5], [0]], [2.0], (1 << 40, 4), "coo"), scorch.sparse(torch.eye(4))
     with pytest.raises(MemoryError, match=r"format= asks for one, of scorch\.einsum too"):
         tall @ one
