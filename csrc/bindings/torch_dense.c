@@ -79,15 +79,26 @@ static bool is_tidy(const int64_t *dim, const int64_t *stride, bool by_columns, 
     return ((rows && !wide) || (columns && !tall)) && (dim[0] == 1 || stride[0] == dim[1] * dim[2]);
 }
 
+/* dim and stride begin with those of the batch, of which a single matrix has none. */
+static AtenTensorHandle over(const void *data, const int64_t *dim, const int64_t *stride, sc_dtype t)
+{
+    const int one = dim[0] == 1;
+    return sc_torch_over(data, 3 - one, dim + one, stride + one, t);
+}
+
+static AtenTensorHandle empty(const int64_t *dim, sc_dtype t)
+{
+    const int one = dim[0] == 1;
+    return sc_torch_empty(t, 3 - one, dim + one);
+}
+
 /* An operand as it lies, or a copy. */
 static AtenTensorHandle operand(const void *data, const int64_t *dim, const int64_t *stride, bool tidy,
                                 sc_dtype t)
 {
-    const int one = dim[0] == 1,
-              ndim = 3 - one; /* dimensions begin behind that of the batch where there is none */
-    AtenTensorHandle it = sc_torch_over(data, ndim, dim + one, stride + one, t), copy;
+    AtenTensorHandle it = over(data, dim, stride, t), copy;
     if (!it || !tidy || is_tidy(dim, stride, true, t)) return it;
-    copy = sc_torch_empty(t, ndim, dim + one);
+    copy = empty(dim, t);
     if (copy && torch.aoti_torch_copy_(copy, it, 0)) sc_torch_drop(&copy);
     sc_torch_drop(&it);
     return copy;
@@ -128,10 +139,8 @@ int sc_torch_multiply(const sc_dense_product *given, sc_err *e)
     const bool tidy = given->batch > 1 || given->dtype == SC_BF16;
     const sc_dense_product x = tidy ? by_rows(given) : *given;
     const int64_t dim[3] = {x.batch, x.m, x.n};
-    const int one = x.batch == 1, ndim = 3 - one;
     const bool apart = tidy && !is_tidy(dim, x.out_stride, false, x.dtype);
-    AtenTensorHandle out = sc_torch_over(x.out, ndim, dim + one, x.out_stride + one, x.dtype),
-                     made = apart ? sc_torch_empty(x.dtype, ndim, dim + one) : NULL;
+    AtenTensorHandle out = over(x.out, dim, x.out_stride, x.dtype), made = apart ? empty(dim, x.dtype) : NULL;
     const bool room = out && (made || !apart);
     bool done = false;
     if (room && !multiply_by_onednn(&x, out, &done)) done = multiply(&x, apart ? made : out, tidy);

@@ -291,10 +291,11 @@ def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """For runs of these lengths laid end to end: the run of each element, and its place in the run."""
     if _torch.in_graph():
         return torch.ops.scorch.runs(lengths)
-    _torch.find_room(int(lengths.sum()), 32, "entries")
-    run = torch.repeat_interleave(torch.arange(lengths.numel(), device="cpu"), lengths)
+    n = int(lengths.sum())
+    _torch.find_room(n, 32, "entries")
+    run = torch.repeat_interleave(torch.arange(lengths.numel(), device="cpu"), lengths, output_size=n)
     start = lengths.cumsum(0) - lengths
-    return run, torch.arange(run.numel(), device="cpu") - start[run]
+    return run, torch.arange(n, device="cpu") - start[run]
 
 
 def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:

@@ -411,10 +411,9 @@ static bool is_compared(const Expr *e)
  * kernels that compute them must agree to the last bit. */
 static bool is_exact(const Prog *p)
 {
-    bool exact = false, recomputes = p->skip || p->type != p->result_type;
-    for (int k = 0; k < p->nin; k++) recomputes |= p->tensor[k]->dtype != p->type;
-    for (int a = 0; a < p->nassign; a++) exact |= is_compared(p->assign[a].rhs);
-    return exact && recomputes;
+    bool compares = false;
+    for (int a = 0; a < p->nassign; a++) compares |= is_compared(p->assign[a].rhs);
+    return compares && !prog_has_one_type(p);
 }
 
 /* What the kernel computes and how, for the reader. */

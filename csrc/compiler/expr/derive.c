@@ -366,21 +366,13 @@ static Expr *incoming(Derive *d, Expr *lhs)
     return derive_access(d, l->t, ix);
 }
 
-/* Whether each step of the gradient program computes in the type of the whole (path/apart.c). */
-static bool has_one_type(const Prog *p)
-{
-    bool one = p->type == p->result_type && !p->skip;
-    for (int k = 0; k < p->nin; k++) one &= p->tensor[k]->dtype == p->type;
-    return one;
-}
-
 void expr_derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
 {
     Derive *d = NEW(p, Derive);
     d->p = p;
     d->wanted = wanted;
     d->given = given;
-    d->apart = has_one_type(p);
+    d->apart = prog_has_one_type(p); /* so that each step computes in the type of the whole (path/apart.c) */
     for (int a = 0; a < p->nassign; a++)
         if (expr_contains(p->assign[a].rhs, is_wanted, d)) d->active |= 1u << a;
     for (int r = 0; r < p->nout; r++) {

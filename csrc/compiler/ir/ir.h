@@ -395,6 +395,9 @@ void prog_check_name(Prog *, const char *name, size_t size, int pos);
 int prog_var(Prog *, const char *name, bool add); /* -1 if absent */
 Tensor *prog_tensor(Prog *, const char *name);
 Tensor *prog_result(const Prog *, int r);
+/* Whether operands and results have the type that is computed in, and no value depends on where it stands: what is stored
+ * on the way is what would be computed there. */
+bool prog_has_one_type(const Prog *);
 int prog_id(const Prog *, const Tensor *); /* its place in p->tensor: an error if it is not there */
 Tensor *prog_keep(Prog *, Tensor *);       /* at the end of p->tensor, where there is room */
 /* A new tensor: arg -1, dimvar -1, the rest zero. Role T_OUT is numbered by name_results, or by who adds it later. */

@@ -174,6 +174,13 @@ Tensor *prog_tensor(Prog *p, const char *name)
     return NULL;
 }
 
+bool prog_has_one_type(const Prog *p)
+{
+    bool one = p->type == p->result_type && !p->skip;
+    for (int k = 0; k < p->nin; k++) one &= p->tensor[k]->dtype == p->type;
+    return one;
+}
+
 Tensor *prog_result(const Prog *p, int r)
 {
     for (int t = 0; t < p->ntensor; t++)

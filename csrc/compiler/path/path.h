@@ -8,8 +8,8 @@ typedef struct
 { /* a product of two dense tensors, summed over dimension ak of one and bk of the other, which are operands of a step */
     bool is;
     uint8_t a, b, ak, bk, om, on; /* om: the last dimension of the result that a alone has; on: b */
-    int8_t in_a[SC_MAXDIM],
-        in_b[SC_MAXDIM]; /* the dimension of a and of b that each of the result is, or -1 */
+    /* The dimension of a, and of b, that each of the result is, or -1. */
+    int8_t in_a[SC_MAXDIM], in_b[SC_MAXDIM];
 } Dense;
 
 /* What a step takes and gives counts as values: operands of the program first, then the results of the steps. */
