@@ -200,15 +200,17 @@ typedef struct {
     uint32_t settled;     /* bit k: operand k was converted for this program and is not to be again */
     bool nofold;          /* extents are run-time numbers: one kernel for every width */
     bool whole;           /* one step: no temporaries are made (compiler/path) */
-    int nin;
+    uint32_t wide; /* bit r: result r is stored in the type that is computed in, f32 for 16 bit floats */
+    int8_t ask_like[SC_MAXOP]; /* k + 1: result r has the structure of sparse operand k; 0: not asked */
+    int nin, nask; /* operands; results whose format is asked for, in the order of the assignments */
+    /* What there is of these says the line above. */
     sc_spec in[SC_MAXOP];
     int64_t dim[SC_MAXOP][SC_MAXDIM]; /* extents of each operand's dimensions */
-    int nask;                  /* results whose format is asked for, in the order of the assignments; */
-    sc_format ask[SC_MAXOP];   /* nlevel 0: inferred */
-    int8_t ask_like[SC_MAXOP]; /* k + 1: result r has the structure of sparse operand k; 0: not asked */
-    uint32_t wide; /* bit r: result r is stored in the type that is computed in, f32 for 16 bit floats */
+    sc_format ask[SC_MAXOP];          /* nlevel 0: inferred */
 } sc_request;
 
+/* A copy of what is in use. */
+void sc_request_copy(sc_request *, const sc_request *);
 /* Operand k is this tensor: all of its sc_spec but the name, and its extents. */
 void sc_request_operand(sc_request *, int k, const sc_tensor *);
 /* Finds the operands that have one structure: the same arrays. Those of a request as they were given. */

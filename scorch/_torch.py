@@ -683,6 +683,13 @@ def in_final_graph() -> bool:
     return not torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting()
 
 
+def add_wrapper_call(operator: str, write: Callable[[Any, Callable[[str], None]], None]) -> None:
+    """How wrappers that inductor writes in Python call an operator, where that is at work (torch 2.11)."""
+    module = sys.modules.get("torch._inductor.codegen.custom_extern_kernel_codegen")
+    if module:
+        module.CUSTOM_EXTERN_KERNEL_CODEGEN.setdefault(operator, module.CustomCodegen(python=write))
+
+
 @contextmanager
 def below_autograd() -> Iterator[None]:
     """Inside of a single-level Function: calls go to the next functorch level, or to the kernel."""

@@ -11,7 +11,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import scorch
 import scorch.nn
-from scorch import _torch
+from scorch import _C, _torch
 
 
 @pytest.fixture(autouse=True)
@@ -457,6 +457,78 @@ def test_in_cpp(tmp_path):
     exported = torch.export.export(module, (x,))
     path = torch._inductor.aoti_compile_and_package(exported, package_path=str(tmp_path / "module.pt2"))
     torch.testing.assert_close(torch._inductor.aoti_load_package(path)(x), module(x))
+
+
+# ---- calls of inductor's wrappers ----
+def parts(a: scorch.SparseTensor, *rest: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return a.crow_indices(), a.col_indices(), a.values(), *rest
+
+
+PRODUCT = "ij,jk->ik\t:2:csr\t::"
+
+
+@pytest.mark.slow
+@pytest.mark.needs("2.11")
+@pytest.mark.skipif(not shutil.which(os.environ.get("CXX") or "g++"), reason="no C++ compiler")
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_wrappers_call_the_kernel(monkeypatch, dynamic):
+    """Also in backward graphs, and with sizes that are symbols."""
+    calls, direct = [], torch.ops.scorch.direct
+
+    def counted(*args):
+        calls.append(args)
+        return direct(*args)
+
+    def f(a, x, w):
+        return (a @ (torch.relu(a @ x) @ w)).square().sum()
+
+    monkeypatch.setattr(torch.ops.scorch, "direct", counted)
+    with torch._inductor.config.patch(force_disable_caches=True):
+        compiled = torch.compile(f, fullgraph=True, dynamic=dynamic)
+        for n in (9, 12):
+            a = scorch.sparse((torch.rand(n, n) < 0.4) * torch.rand(n, n), "csr")
+            x, w = torch.rand(n, 3, requires_grad=True), torch.rand(3, 2, requires_grad=True)
+            got, wanted = (torch.autograd.grad(g(a, x, w), [x, w]) for g in (compiled, f))
+            torch.testing.assert_close(got, wanted)
+    assert len(calls) == 8
+
+
+def test_the_kernel_called_without_torch():
+    a, x = scorch.sparse((torch.rand(9, 9) < 0.4) * torch.rand(9, 9), "csr"), torch.rand(9, 3)
+    torch.testing.assert_close(torch.ops.scorch.direct(PRODUCT, parts(a, x), (9, 9)), a @ x)
+    torch.testing.assert_close(
+        torch.ops.scorch.direct("i,i->\t::\t::", (x[:, 0], x[:, 1]), ()), x[:, 0] @ x[:, 1]
+    )
+    assert torch.ops.scorch.direct(PRODUCT, parts(a, x[:, :0]), (9, 9)).shape == (9, 0)
+
+
+def test_the_kernel_called_with_what_is_no_plain_tensor():
+    """torch knows what to do with it: a view of imaginary parts is negative until somebody looks."""
+    a, x = (
+        scorch.sparse((torch.rand(9, 9) < 0.4) * torch.rand(9, 9), "csr"),
+        torch.rand(9, 3, dtype=torch.cfloat),
+    )
+    y = x.conj().imag
+    assert y.is_neg() and _C.direct(PRODUCT, parts(a, y), (9, 9)) is NotImplemented
+    torch.testing.assert_close(torch.ops.scorch.direct(PRODUCT, parts(a, y), (9, 9)), a @ y.resolve_neg())
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        (lambda crow, col, val, x: (crow, col + 9, val, x), ValueError, "out of range"),
+        (lambda crow, col, val, x: (crow, col, val[:-1], x), ValueError, "values"),
+        (lambda crow, col, val, x: (crow, col, val), ValueError, "operand tensors"),
+        (lambda crow, col, val, x: (crow, col, val, x, x), ValueError, "operand tensors"),
+        (lambda crow, col, val, x: (crow, col, val, x[1:]), ValueError, "9"),
+    ],
+)
+def test_the_kernel_called_with_what_does_not_fit(change, error, says):
+    given = change(*parts(scorch.sparse(torch.eye(9), "csr"), torch.rand(9, 3)))
+    with pytest.raises(error, match=says):
+        torch.ops.scorch.direct(PRODUCT, given, (9, 9))
+    with pytest.raises(error, match="sizes"):
+        torch.ops.scorch.direct(PRODUCT, given, (9,))
 
 
 # ---- other recorders ----

@@ -94,6 +94,8 @@ void *sc_sink_alloc(void *sink, int what, int level, sc_dtype, int64_t n);
 /* The object of the array at p, of its first n elements, a new reference; null without an exception where the sink
  * has none. */
 PyObject *sc_sink_take(sc_sink *, const void *p, int64_t n);
+/* Strides and sizes of a dense tensor whose extents and format are set. */
+void sc_bind_contiguous(sc_tensor *);
 /* A tensor of its own, not zeroed, with an address even where it has no elements, and its object. */
 sc_dl_managed *sc_dense_alloc(const sc_dl_api *, sc_dtype, int ndim, const int64_t *dim);
 /* Raises MemoryError for a dense result of this size; null. */
@@ -110,7 +112,7 @@ typedef struct {
     sc_request request; /* names and formats are set; types and extents are not */
     bool sparse[SC_MAXOP];
     struct sc_known *known; /* of call.c, under the interpreter lock: what calls resolved to */
-    _Atomic(struct sc_declared *) declared; /* of torch_abi.c: what graphs take the results for; or null */
+    _Atomic(struct sc_declared *) declared; /* of graph.c: what graphs take the results for; or null */
 } sc_template;
 /* Kept, the latest thousand; the caller gives it back. */
 sc_template *sc_template_get(const char *text, size_t len, sc_err *);
@@ -129,9 +131,9 @@ void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
  * `val`, room for its values. No perm: the entries lie where they do in *given, and `val` is where its values are. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
-/* ---- call.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
-extern PyMethodDef sc_call_methods[], sc_gradient_methods[], sc_conv_map_methods[], sc_select_methods[],
-    sc_sampling_methods[], sc_topk_methods[], sc_tuned_methods[], sc_watch_methods[];
+/* ---- call.c, direct.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
+extern PyMethodDef sc_call_methods[], sc_direct_methods[], sc_gradient_methods[], sc_conv_map_methods[],
+    sc_select_methods[], sc_sampling_methods[], sc_topk_methods[], sc_tuned_methods[], sc_watch_methods[];
 
 /* ---- core.c: the components of one sparse tensor, as C sees them ---- */
 #define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)

@@ -233,6 +233,16 @@ static dense_result *take(int64_t bytes)
     return r;
 }
 
+void sc_bind_contiguous(sc_tensor *t)
+{
+    t->view.nval = 1;
+    for (int i = t->format.ndim - 1; i >= 0; i--) {
+        t->view.stride[i] = t->view.nval;
+        t->view.level[i].size = t->view.dim[i];
+        t->view.nval *= t->view.dim[i];
+    }
+}
+
 sc_dl_managed *sc_dense_alloc(const sc_dl_api *dl, sc_dtype t, int ndim, const int64_t *dim)
 {
     int64_t n = 1, bytes, stride[SC_MAXDIM] = {0};

@@ -22,7 +22,7 @@ static int request_of(const sc_state *s, const sc_template *t, PyObject *ranks, 
                       sc_request *rq)
 {
     sc_err e = {0};
-    *rq = t->request;
+    sc_request_copy(rq, &t->request);
     if (PyTuple_Size(ranks) != rq->nin || (types && PyTuple_Size(types) != rq->nin))
         return PyErr_Format(PyExc_ValueError, "the program has %d operands, got %zd", rq->nin,
                             PyTuple_Size(ranks)),

@@ -155,13 +155,7 @@ static void shape_out(product *p)
         o->view.dim[p->sparse] = rows;
         o->view.dim[!p->sparse] = x->dim[!p->sparse];
     }
-    int64_t n = 1;
-    for (int i = p->in [p->dense].format.ndim - 1; i >= 0; i--) {
-        o->view.stride[i] = n;
-        o->view.level[i].size = o->view.dim[i];
-        n *= o->view.dim[i];
-    }
-    o->view.nval = n;
+    sc_bind_contiguous(o);
 }
 
 /* The shape of the result, as the caller sees it. */

@@ -354,6 +354,7 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, sc_tuned_methods) || PyModule_AddFunctions(module, sc_watch_methods) ||
         PyModule_AddFunctions(module, sc_sampling_methods) ||
         PyModule_AddFunctions(module, sc_values_methods) ||
+        PyModule_AddFunctions(module, sc_direct_methods) ||
         PyModule_AddStringConstant(module, "version", SC_VERSION))
         return -1;
     return sc_core_register(module, s);

@@ -137,7 +137,7 @@ int sc_call_ask(call *c)
 {
     c->request = sc_malloc(sizeof *c->request);
     if (!c->request) return PyErr_NoMemory(), -1;
-    *c->request = c->template->request;
+    sc_request_copy(c->request, &c->template->request);
     for (int k = 0; k < c->nin; k++) {
         sc_request_operand(c->request, k, &c->in[k]);
         if (c->core[k]) c->request->in[k].often = sc_core_often(c->core[k]);

@@ -38,6 +38,14 @@ int sc_dense_unit(const sc_view *v, int ndim)
     return -1;
 }
 
+void sc_request_copy(sc_request *to, const sc_request *from)
+{
+    memcpy(to, from, offsetof(sc_request, in));
+    memcpy(to->in, from->in, (size_t)from->nin * sizeof *to->in);
+    memcpy(to->dim, from->dim, (size_t)from->nin * sizeof *to->dim);
+    memcpy(to->ask, from->ask, (size_t)from->nask * sizeof *to->ask);
+}
+
 void sc_request_operand(sc_request *rq, int k, const sc_tensor *t)
 {
     sc_spec *s = &rq->in[k];

@@ -22,6 +22,7 @@ from .. import _torch
 from ..functions.gradients import Gradient, fit, gradient_of, gradients_by, identity, mask, results_read
 from ..functions.program import TAB, Result, results, type_name
 from ..tensor.format import layout
+from . import wrappers
 
 _lib = torch.library.Library("scorch", "IMPL")
 
@@ -236,9 +237,17 @@ class _Operator(_torch.AutogradNode):
         return tuple(result)
 
 
+def _below(op: Callable, last: Callable) -> Callable:
+    """What a graph holds: `last` where nothing is differentiated after it."""
+    if not _torch.in_final_graph():
+        return op
+    wrappers.call_directly()
+    return last
+
+
 def _kernel(op: Callable, last: Callable, single: bool) -> Callable:
     def autograd(program, operands, sizes):
-        below = last if _torch.in_final_graph() else op
+        below = _below(op, last)
         if not _torch.is_differentiated(operands):
             with _torch.only_below_autograd():
                 return below(program, operands, sizes)

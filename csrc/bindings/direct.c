@@ -1,0 +1,79 @@
+/* direct.c: what the wrappers that inductor writes in Python call in place of scorch::run.
+ *
+ * torch's way from Python to an operator takes as long as a small product: arguments become values of its own, lists
+ * of them, and handles. Nothing is differentiated or traced below a wrapper, so it may call without that. What is no
+ * plain tensor returns NotImplemented and goes the long way. */
+#include "torch_graph.h"
+
+typedef struct {
+    const sc_dl_api *dl;
+    sc_dl_managed *made;
+} destination;
+
+static void *room(void *ctx, sc_dtype t, int ndim, const int64_t *dim)
+{
+    destination *d = ctx;
+    d->made = sc_dense_alloc(d->dl, t, ndim, dim);
+    return d->made ? d->made->tensor.data : NULL;
+}
+
+/* The operands, looked at; 0: one is not plain, -1: an exception. */
+static int look_at(const sc_state *s, PyObject *operands, sc_tensor *to)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_Size(operands); i++) {
+        sc_borrowed b;
+        if (sc_bind_borrow(s, PyTuple_GetItem(operands, i), &b)) return PyErr_Clear(), 0;
+        if (!b.computes) return 0;
+        to[i] = b.t;
+    }
+    return 1;
+}
+
+static int read_sizes(PyObject *sizes, int64_t *to)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_Size(sizes); i++) {
+        to[i] = PyLong_AsLongLong(PyTuple_GetItem(sizes, i));
+        if (to[i] == -1 && PyErr_Occurred()) return -1;
+    }
+    return 0;
+}
+
+static PyObject *run(const sc_state *s, sc_graph_call *g)
+{
+    destination d = {.dl = s->dl};
+    sc_err e = {0};
+    g->room = room, g->ctx = &d;
+    Py_BEGIN_ALLOW_THREADS;
+    sc_graph_run(g, &e);
+    Py_END_ALLOW_THREADS;
+    if (!e.code) return sc_dense_object(s->dl, d.made);
+    if (d.made) d.made->deleter(d.made);
+    return sc_bind_raise(s, &e);
+}
+
+/* direct(program, operands, sizes) -> tensor or NotImplemented */
+static PyObject *direct(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const sc_state *s = PyModule_GetState(module);
+    sc_graph_call g = {.text = NULL};
+    Py_ssize_t length;
+    if (n != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
+        return PyErr_Format(PyExc_TypeError, "expected direct(program, operands, sizes)");
+    if (!(g.text = PyUnicode_AsUTF8AndSize(args[0], &length))) return NULL;
+    g.length = (size_t)length;
+    g.noperand = (size_t)PyTuple_Size(args[1]), g.nsize = (size_t)PyTuple_Size(args[2]);
+    sc_tensor *operand = sc_work_take(g.noperand * sizeof *operand + g.nsize * sizeof *g.size + 1);
+    if (!operand) return PyErr_NoMemory();
+    int64_t *size = (int64_t *)(void *)(operand + g.noperand);
+    g.operand = operand, g.size = size;
+    const int plain = read_sizes(args[2], size) ? -1 : look_at(s, args[1], operand);
+    PyObject *y = plain > 0 ? run(s, &g) : plain ? NULL : Py_NewRef(Py_NotImplemented);
+    sc_work_give(operand);
+    return y;
+}
+
+PyMethodDef sc_direct_methods[] = {
+    {"direct", (PyCFunction)(void (*)(void))direct, METH_FASTCALL,
+     "direct(program, operands, sizes) -> tensor or NotImplemented: scorch::run without torch between"},
+    {NULL, NULL, 0, NULL},
+};

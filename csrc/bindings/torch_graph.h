@@ -1,0 +1,20 @@
+/* torch_graph.h: a call that a graph makes, whoever hands it over. */
+#ifndef SC_BIND_TORCH_GRAPH_H
+#define SC_BIND_TORCH_GRAPH_H
+
+#include "torch_call.h"
+
+typedef struct {
+    const char *text; /* the program string */
+    size_t length, noperand, nsize;
+    const sc_tensor *operand; /* the operand tensors, looked at */
+    const int64_t *size;      /* extents of sparse operands */
+    /* Memory for the one dense result, whatever is inferred; null memory: there is none. No such function: `give` gets
+     * the arrays of all results, in order, and owns those for which it returns 0. */
+    void *(*room)(void *ctx, sc_dtype, int ndim, const int64_t *dim);
+    int (*give)(void *ctx, AtenTensorHandle);
+    void *ctx;
+} sc_graph_call;
+int sc_graph_run(const sc_graph_call *, sc_err *);
+
+#endif
