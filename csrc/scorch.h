@@ -393,13 +393,20 @@ int sc_team_width(void);
  * inside a region. */
 void sc_parallel(int n, sc_body *, void *arg);
 
-/* ---- dense products: those of the library that the bindings install (run/steps.c) ----
- * out[batch,m,n] = a[batch,m,k] * b[batch,k,n] of one type, strides in elements; the output is apart from the operands. */
+/* ---- dense products: those of the library that the bindings install (run/dense.c) ----
+ * out = the sum over axes that a and b have and out has not of a * b, all of one type: axes that all three have are a
+ * batch, those of a and out rows, those of b and out columns. Outermost first; what lies as one axis in all tensors that
+ * have it is one. Strides in elements, 0 where a tensor has no such axis; the output is apart from the operands. */
+enum { SC_BATCH, SC_ROWS, SC_COLUMNS, SC_SUMMED, SC_NGROUP };
+typedef struct {
+    int64_t size, a, b, out;
+} sc_dense_axis;
 typedef struct {
     const void *a, *b;
     void *out;
     sc_dtype dtype;
-    int64_t batch, m, n, k, a_stride[3], b_stride[3], out_stride[3];
+    int n[SC_NGROUP];
+    sc_dense_axis axis[SC_NGROUP][SC_MAXDIM];
 } sc_dense_product;
 typedef int sc_dense_multiply(const sc_dense_product *, sc_err *);
 void sc_dense_install(sc_dense_multiply *);

@@ -339,18 +339,17 @@ MUTATIONS = {  # name: file, text, replacement
         "reads(pl, s, has_holes);",
     ),
     "temporaries are rounded": (
-        "compiler/path/step.c", "if (result < 0 || p->wide >> result & 1)",
-        "if (result >= 0 && p->wide >> result & 1)",
+        "compiler/path/step.c", "if (result < 0 ? lhs->tensor->dtype == p->type",
+        "if (result < 0 ? false",
     ),
     "values of a way that was not taken stay": (
         "compiler/path/step.c", "pl->path->nvalue = m.nvalue;", "(void)0;",
     ),
     "a dense product is of the transposed matrix": (
-        "compiler/path/step.c", ".bk = (uint8_t)yk}", ".bk = !yk}",
+        "compiler/path/step.c", "d.sum_b[d.nsum++] = (uint8_t)other;", "d.sum_b[d.nsum++] = !other;",
     ),
     "a dense product is transposed": (
-        "compiler/path/step.c", "d.om = (uint8_t)m, d.on = (uint8_t)n;",
-        "d.om = (uint8_t)n, d.on = (uint8_t)m;",
+        "compiler/path/step.c", "d.in_a[i] = (int8_t)expr_dim_of(x,", "d.in_a[i] = (int8_t)expr_dim_of(y,",
     ),
     "a dense product of any format": (
         "compiler/path/step.c", "s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);",
@@ -444,14 +443,13 @@ MUTATIONS = {  # name: file, text, replacement
         "    sc_request_converted(rq, k, &t);\n",
     ),
     "rows and columns of a dense factor change places": (
-        "run/dense.c", ".b_stride = {batch.b, b->stride[d->bk], n.b}",
-        ".b_stride = {batch.b, n.b, b->stride[d->bk]}",
+        "run/dense.c", "x < 0 ? SC_COLUMNS : y < 0 ? SC_ROWS", "x < 0 ? SC_ROWS : y < 0 ? SC_COLUMNS",
     ),
     "the shape of a dense product is that of another operand": (
         "run/dense.c", "in[d->b].view.dim[d->in_b[i]]", "in[d->a].view.dim[d->in_b[i]]",
     ),
     "indices of a dense product are joined over a gap": (
-        "run/dense.c", "    if (outer->a != inner->size * inner->a || outer->b", "    if (outer->b",
+        "run/dense.c", "last->a == x->size * x->a && last->b", "last->b",
     ),
     "terms of an extremum are computed by two kernels": (
         "compiler/expr/derive.c", "? body : derive_temporary(w->d, \"v\", body)", "? body : body",

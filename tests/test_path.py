@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Iterator
 
+import native
 import pytest
 import torch
 
@@ -741,7 +742,17 @@ BATCHES = {
     "bhqk,bkhd->bqhd": ((2, 3, 40, 64), (2, 64, 3, 50)),
     "abik,abkj->abij": ((2, 3, 60, 50), (2, 3, 50, 60)),
     "bik,ckj->bcij": ((2, 60, 50), (3, 50, 60)),
+    "nk,hkd->nhd": ((300, 60), (3, 60, 20)),
+    "rik,rkj->ij": ((5, 60, 40), (5, 40, 70)),
+    "rik,kjr->ji": ((5, 60, 40), (40, 70, 5)),
+    "kbir,rkbj->jbi": ((9, 4, 50, 11), (11, 9, 4, 60)),
+    "ambk,kbnc->nbmca": ((3, 30, 4, 50), (50, 4, 20, 5)),
 }
+
+
+def test_batches_are_taken_by_the_library():
+    for text, shapes in BATCHES.items():
+        assert "by the dense library" in str(scorch.explain(text, *map(torch.rand, shapes))), text
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -761,6 +772,18 @@ def test_batches_of_dense_products(text, dtype):
         x, y = cut(a, corner[0]), cut(b, corner[1])
         want = torch.einsum(text, x.float(), y.float()).to(dtype)
         assert torch.equal(scorch.einsum(text, x, y), want), form
+
+
+@pytest.mark.skipif(not native.has_dots(), reason="the CPU has no products of pairs of bfloat16")
+def test_what_rounds_between_dense_products():
+    """Factors that the library makes are rounded, arguments of functions are not."""
+    x, y, z = (torch.randn(300, 300).bfloat16() for _ in range(3))
+    said = str(scorch.explain("ij,jk,kl->il", x, y, z))
+    assert said.count("by the dense library") == 2
+    assert torch.equal(scorch.einsum("ij,jk,kl->il", x, y, z), x @ y @ z)
+    got = scorch.evaluate("C[i,l] = exp(x[i,j] * y[j,k] / 100) * z[k,l]", x=x, y=y, z=z)
+    want = torch.exp(x.float() @ y.float() / 100) @ z.float()
+    torch.testing.assert_close(got, want.bfloat16())
 
 
 def test_batches_of_dense_products_are_for_the_library():

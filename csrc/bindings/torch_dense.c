@@ -1,7 +1,17 @@
 /* torch_dense.c: products of dense matrices, by the libraries that torch has, without the dispatcher. */
 #include "torch_call.h"
 
+#include <string.h>
+
 #define torch sc_torch
+
+/* out[batch,m,n] = a[batch,m,k] * b[batch,k,n] */
+typedef struct {
+    const void *a, *b;
+    void *out;
+    sc_dtype dtype;
+    int64_t batch, m, n, k, a_stride[3], b_stride[3], out_stride[3];
+} matrices;
 
 /* ---- float32 by oneDNN ---- */
 /* Intel's library takes other paths on the processors of others. */
@@ -18,7 +28,7 @@ static bool mkl_is_at_home(void)
  * its, but a call takes as long as so many multiply-adds by each of them. Many: oneDNN's takes a tenth to a third less
  * time, which must pay for the copy of its result. Of an a that is part of a larger matrix oneDNN takes a hundred times
  * as long. */
-static bool suits_onednn(const sc_dense_product *x)
+static bool suits_onednn(const matrices *x)
 {
     enum { FEW = 12, CALL = 1 << 16, DEEP = 256, WIDE = 64, MANY = 1 << 24 };
     const int64_t least = sc_min(x->m, x->n), most = sc_max(x->m, x->n);
@@ -29,7 +39,7 @@ static bool suits_onednn(const sc_dense_product *x)
 }
 
 /* b turned, [n, k], as oneDNN takes it: *room is null, or holds it. Null: what it should hold would be large. */
-static AtenTensorHandle turned(const sc_dense_product *x, float **room)
+static AtenTensorHandle turned(const matrices *x, float **room)
 {
     enum { SMALL = 1 << 14 };
     const int64_t dim[2] = {x->n, x->k}, stride[2] = {x->b_stride[2], x->b_stride[1]}, whole[2] = {x->k, 1};
@@ -55,7 +65,7 @@ static bool by_onednn(AtenTensorHandle a, AtenTensorHandle turned, AtenTensorHan
     return done;
 }
 
-static bool multiply_by_onednn(const sc_dense_product *x, AtenTensorHandle out, bool *done)
+static bool multiply_by_onednn(const matrices *x, AtenTensorHandle out, bool *done)
 {
     float *room;
     AtenTensorHandle across = suits_onednn(x) ? turned(x, &room) : NULL, a;
@@ -104,7 +114,7 @@ static AtenTensorHandle operand(const void *data, const int64_t *dim, const int6
     return copy;
 }
 
-static bool multiply(const sc_dense_product *x, AtenTensorHandle out, bool tidy)
+static bool multiply(const matrices *x, AtenTensorHandle out, bool tidy)
 {
     const int64_t left[3] = {x->batch, x->m, x->k}, right[3] = {x->batch, x->k, x->n};
     AtenTensorHandle a = operand(x->a, left, x->a_stride, tidy, x->dtype),
@@ -118,9 +128,9 @@ static bool multiply(const sc_dense_product *x, AtenTensorHandle out, bool tidy)
 }
 
 /* The same product with its result by rows. */
-static sc_dense_product by_rows(const sc_dense_product *x)
+static matrices by_rows(const matrices *x)
 {
-    sc_dense_product y = *x;
+    matrices y = *x;
     if (x->out_stride[2] == 1 || x->out_stride[1] != 1) return y;
     y.a = x->b, y.b = x->a;
     y.m = x->n, y.n = x->m;
@@ -133,11 +143,10 @@ static sc_dense_product by_rows(const sc_dense_product *x)
     return y;
 }
 
-/* Nothing is recorded. */
-int sc_torch_multiply(const sc_dense_product *given, sc_err *e)
+static int run(const matrices *given, sc_err *e)
 {
     const bool tidy = given->batch > 1 || given->dtype == SC_BF16;
-    const sc_dense_product x = tidy ? by_rows(given) : *given;
+    const matrices x = tidy ? by_rows(given) : *given;
     const int64_t dim[3] = {x.batch, x.m, x.n};
     const bool apart = tidy && !is_tidy(dim, x.out_stride, false, x.dtype);
     AtenTensorHandle out = over(x.out, dim, x.out_stride, x.dtype), made = apart ? empty(dim, x.dtype) : NULL;
@@ -149,4 +158,94 @@ int sc_torch_multiply(const sc_dense_product *given, sc_err *e)
     sc_torch_drop(&made);
     if (!room) return sc_error(e, SC_ENOMEM, "out of memory for a dense product");
     return done ? SC_OK : sc_torch_broken(e);
+}
+
+/* ---- any order of axes ---- */
+enum { A, B, OUT };
+
+/* One tensor of a product: its axes as they lie, and its three groups, each an axis if they are together. */
+typedef struct {
+    void *data, *copy; /* copy: null, or its elements in the order of the groups */
+    int ndim;
+    int64_t dim[3 * SC_MAXDIM], stride[3 * SC_MAXDIM], size[3], group[3];
+    bool together;
+} side;
+
+static int64_t stride_of(const sc_dense_axis *x, int tensor)
+{ return tensor == A ? x->a : tensor == B ? x->b : x->out; }
+
+/* Groups are given outermost first. One of no axes has one element. */
+static side side_of(const sc_dense_product *p, int tensor, const int *group)
+{
+    side s = {.data = tensor == OUT ? p->out : (void *)(uintptr_t)(tensor == A ? p->a : p->b),
+              .together = true};
+    int64_t inner = 1; /* elements of one element of the group, if the tensor is contiguous */
+    for (int g = 2; g >= 0; g--) {
+        const sc_dense_axis *x = p->axis[group[g]];
+        const int n = p->n[group[g]];
+        s.size[g] = 1;
+        for (int i = 0; i < n; i++) s.size[g] *= x[i].size;
+        s.group[g] = n ? stride_of(&x[n - 1], tensor) : inner;
+        inner = s.size[g] * s.group[g];
+    }
+    for (int g = 0; g < 3; g++)
+        for (int i = 0; i < p->n[group[g]]; i++, s.ndim++) {
+            const sc_dense_axis *x = &p->axis[group[g]][i];
+            s.dim[s.ndim] = x->size;
+            s.stride[s.ndim] = stride_of(x, tensor);
+            if (i) s.together &= s.stride[s.ndim - 1] == x->size * s.stride[s.ndim];
+        }
+    return s;
+}
+
+/* Copies the elements to where groups are axes, or from there. */
+static bool copy(const side *s, sc_dtype t, bool back)
+{
+    int64_t stride[3 * SC_MAXDIM], n = 1;
+    for (int i = s->ndim - 1; i >= 0; n *= s->dim[i--]) stride[i] = n;
+    AtenTensorHandle here = sc_torch_over(s->data, s->ndim, s->dim, s->stride, t),
+                     there = sc_torch_over(s->copy, s->ndim, s->dim, stride, t);
+    const bool done = here && there && !torch.aoti_torch_copy_(back ? here : there, back ? there : here, 0);
+    sc_torch_drop(&here);
+    sc_torch_drop(&there);
+    return done;
+}
+
+/* Makes axes of the groups; false: no memory, or torch failed. */
+static bool gather(side *s, sc_dtype t, bool filled)
+{
+    if (s->together) return true;
+    s->copy = sc_work_take((size_t)(s->size[0] * s->size[1] * s->size[2]) * sc_dtype_size(t));
+    s->group[0] = s->size[1] * s->size[2], s->group[1] = s->size[2], s->group[2] = 1;
+    return s->copy && (!filled || copy(s, t, false));
+}
+
+static void *where(const side *s) { return s->copy ? s->copy : s->data; }
+
+/* Nothing is recorded. */
+int sc_torch_multiply(const sc_dense_product *p, sc_err *e)
+{
+    side a = side_of(p, A, (int[]){SC_BATCH, SC_ROWS, SC_SUMMED}),
+         b = side_of(p, B, (int[]){SC_BATCH, SC_SUMMED, SC_COLUMNS}),
+         out = side_of(p, OUT, (int[]){SC_BATCH, SC_ROWS, SC_COLUMNS});
+    if (gather(&a, p->dtype, true) && gather(&b, p->dtype, true) && gather(&out, p->dtype, false)) {
+        matrices x = {.a = where(&a),
+                      .b = where(&b),
+                      .out = where(&out),
+                      .dtype = p->dtype,
+                      .batch = a.size[0],
+                      .m = a.size[1],
+                      .n = b.size[2],
+                      .k = a.size[2]};
+        memcpy(x.a_stride, a.group, sizeof x.a_stride);
+        memcpy(x.b_stride, b.group, sizeof x.b_stride);
+        memcpy(x.out_stride, out.group, sizeof x.out_stride);
+        if (!run(&x, e) && out.copy && !copy(&out, p->dtype, true)) sc_torch_broken(e);
+    } else {
+        sc_error(e, SC_ENOMEM, "out of memory for a dense product");
+    }
+    sc_work_give(a.copy);
+    sc_work_give(b.copy);
+    sc_work_give(out.copy);
+    return e->code;
 }

@@ -5,9 +5,10 @@
 #include "../expr/expr.h"
 
 typedef struct
-{ /* a product of two dense tensors, summed over dimension ak of one and bk of the other, which are operands of a step */
+{ /* a product of two dense tensors, which are operands of a step, summed over dimensions that both have */
     bool is;
-    uint8_t a, b, ak, bk, om, on; /* om: the last dimension of the result that a alone has; on: b */
+    uint8_t a, b, nsum;
+    uint8_t sum_a[SC_MAXDIM], sum_b[SC_MAXDIM]; /* those of a, in its order, and the same of b */
     /* The dimension of a, and of b, that each of the result is, or -1. */
     int8_t in_a[SC_MAXDIM], in_b[SC_MAXDIM];
 } Dense;

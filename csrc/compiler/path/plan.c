@@ -58,6 +58,7 @@ static Expr *find_taken(Planner *pl, const Expr *e)
     for (int v = pl->p->nin; v < pl->path->nvalue; v++) {
         Tensor *same = pl->value[v];
         for (int d = 0; d < same->ndim; d++) ix[d] = (Index){.var = (uint8_t)same->dimvar[d]};
+        if (same->dtype != pl->p->type && !pl->factor) continue; /* it is rounded, as factors may be */
         if (pl->how[v] && common_same(pl->p, pl->how[v], e)) return expr_access(pl->p, same, ix);
     }
     return NULL;
@@ -112,7 +113,9 @@ static bool take_node(Taken *t, const Tree *node, Part *out)
         return true;
     }
     Expr *e = take_kids(t, node, node->size.vars);
+    t->pl->factor = true;
     if (e) e = take_first(t->pl, e, node->size.vars, node->size.sparse, t->turned, node->size.entries);
+    t->pl->factor = false;
     *out = (Part){e, false};
     return e && t->pl->path->cost <= t->most;
 }

@@ -104,6 +104,7 @@ struct Planner {
     const Costs *costs;
     Path *path;
     int ntemp;
+    bool factor; /* the step makes a factor of a product */
     /* Values that are no operands: temporaries, and results that are read later. */
     Tensor *value[MAXTENSOR];
     bool holes[MAXTENSOR];   /* values that have zeros where no term was */

@@ -153,7 +153,7 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, const Expr *
     const Prog *p = pl->p;
     sc_request *rq = &s->request;
     rq->nask = k + 1;
-    if (result < 0 || p->wide >> result & 1) rq->wide |= 1u << k;
+    if (result < 0 ? lhs->tensor->dtype == p->type : p->wide >> result & 1) rq->wide |= 1u << k;
     if (result < 0)
         rq->ask[k] = lhs->tensor->format;
     else if (!pl->infers || p->asked >> result & 1)
@@ -254,23 +254,24 @@ static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
     const Dense none = {.is = false};
     const Expr *sum = a->rhs, *l = a->lhs, *x, *y;
     const sc_dtype type = l->tensor->dtype;
-    if (!has_library(p, type) || sum->op != O_REDUCE || sum->reduce != O_ADD || sum->kid[0]->op != O_MUL ||
-        __builtin_popcount(sum->vars) != 1)
+    if (!has_library(p, type) || sum->op != O_REDUCE || sum->reduce != O_ADD || sum->kid[0]->op != O_MUL)
         return none;
     x = sum->kid[0]->kid[0], y = sum->kid[0]->kid[1];
     if (!is_dense(x, type) || !is_dense(y, type)) return none;
-    const int k = __builtin_ctz(sum->vars), xk = expr_dim_of(x, k), yk = expr_dim_of(y, k);
-    if (xk < 0 || yk < 0) return none;
-    Dense d = {.is = true, .ak = (uint8_t)xk, .bk = (uint8_t)yk};
-    int m = -1, n = -1;
+    Dense d = {.is = true};
+    for (int i = 0; i < x->tensor->ndim; i++) {
+        const int var = x->ix[i].var, other = expr_dim_of(y, var);
+        if (!in(sum->vars, var)) continue;
+        if (other < 0) return none;
+        d.sum_a[d.nsum] = (uint8_t)i, d.sum_b[d.nsum++] = (uint8_t)other;
+    }
+    bool rows = false, columns = false;
     for (int i = 0; i < l->tensor->ndim; i++) {
         d.in_a[i] = (int8_t)expr_dim_of(x, l->ix[i].var);
         d.in_b[i] = (int8_t)expr_dim_of(y, l->ix[i].var);
-        if (d.in_b[i] < 0) m = i;
-        if (d.in_a[i] < 0) n = i;
+        rows |= d.in_b[i] < 0, columns |= d.in_a[i] < 0;
     }
-    if (m < 0 || n < 0 || sc_max(m, n) != l->tensor->ndim - 1) return none;
-    d.om = (uint8_t)m, d.on = (uint8_t)n;
+    if (!rows || !columns || d.nsum != __builtin_popcount(sum->vars)) return none;
     for (int q = 0; q < s->request.nin; q++) {
         if (!strcmp(s->request.in[q].name, x->tensor->name)) d.a = (uint8_t)q;
         if (!strcmp(s->request.in[q].name, y->tensor->name)) d.b = (uint8_t)q;
@@ -278,39 +279,59 @@ static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
     return d;
 }
 
-/* How many dimensions of the result, with `last`, are one in memory: those of operand x alone that lie together in it. */
-static int together(const int8_t *x, const int8_t *other, int last)
+/* Which of the tensors have an index: a group is one axis of a matrix, or of a batch of them, where its indices lie side
+ * by side and in one order, that of the result, or, of sums, that of the larger operand. */
+typedef struct {
+    const Expr *x, *y, *out;
+    const Expr *order; /* the larger operand */
+} Sides;
+
+static int group_of(const Sides *s, int var)
 {
-    int n = 1;
-    while (n <= last && other[last - n] < 0 && x[last - n] == x[last] - n) n++;
-    return n;
+    return (expr_dim_of(s->x, var) >= 0) | (expr_dim_of(s->y, var) >= 0) << 1 |
+           (expr_dim_of(s->out, var) >= 0) << 2;
 }
 
-/* Calls of the library, and the products of each, where the result is more than a matrix. */
-static double calls(const Prog *p, const Dense *d, const Expr *out, double *batch)
+static int place_of(const Sides *s, int var)
 {
-    uint32_t both = 0, one = 0;
-    const int m = d->om - together(d->in_a, d->in_b, d->om), n = d->on - together(d->in_b, d->in_a, d->on);
-    for (int i = 0; i < out->tensor->ndim; i++)
-        if (d->in_a[i] >= 0 && d->in_b[i] >= 0)
-            both |= 1u << out->ix[i].var;
-        else if (!(i > m && i <= d->om) && !(i > n && i <= d->on))
-            one |= 1u << out->ix[i].var;
-    *batch = tree_cells(p, both);
-    return tree_cells(p, one);
+    const int kept = expr_dim_of(s->out, var);
+    return kept >= 0 ? kept : expr_dim_of(s->order, var);
+}
+
+/* Nanoseconds, by one thread, of copying four bytes to where groups are axes. */
+static double copy_cost(const Prog *p, const Sides *s, const Expr *t)
+{
+    const double copied = .6;
+    int met = 0;
+    bool apart = false;
+    for (int i = 0; i < t->tensor->ndim; i++) {
+        const int g = group_of(s, t->ix[i].var), before = i ? t->ix[i - 1].var : -1;
+        const bool same = i && group_of(s, before) == g;
+        apart |= same ? place_of(s, before) > place_of(s, t->ix[i].var) : met >> g & 1;
+        met |= 1 << g;
+    }
+    return apart ? copied * tree_cells(p, expr_vars(t)) : 0;
 }
 
 /* Rows of the result that are shorter than a vector take as long as one of 20 elements, by libraries that were timed. */
-static double dense_cost(const Prog *p, const Dense *d, const Assign *a)
+static double dense_cost(const Prog *p, const Assign *a)
 {
     enum { SHORT = 16, AS_LONG = 20 };
-    const Tensor *out = a->lhs->tensor;
-    const double row = tree_cells(p, 1u << a->lhs->ix[out->ndim - 1].var);
-    const double flop = multiplied * (double)sc_dtype_size(out->dtype) / 4 / (p->threads ? p->threads : 4);
-    double batch;
-    const double n = calls(p, d, a->lhs, &batch);
-    return n * ((out->dtype == SC_BF16 ? packed : called) + batch * batched) +
-           tree_cells(p, expr_vars(a->rhs)) * flop * (row < SHORT ? AS_LONG / row : 1);
+    const Expr *out = a->lhs, *x = a->rhs->kid[0]->kid[0], *y = a->rhs->kid[0]->kid[1];
+    const bool larger = tree_cells(p, expr_vars(x)) >= tree_cells(p, expr_vars(y));
+    const Sides s = {x, y, out, larger ? x : y};
+    const int last = group_of(&s, out->ix[out->tensor->ndim - 1].var);
+    uint32_t batch = 0, row = 0;
+    for (int i = 0; i < out->tensor->ndim; i++) {
+        const int g = group_of(&s, out->ix[i].var);
+        if (g == 7) batch |= 1u << out->ix[i].var;
+        if (g == last) row |= 1u << out->ix[i].var;
+    }
+    const double four = (double)sc_dtype_size(out->tensor->dtype) / 4 / (p->threads ? p->threads : 4),
+                 wide = tree_cells(p, row), products = batch ? batched * tree_cells(p, batch) : 0;
+    return (out->tensor->dtype == SC_BF16 ? packed : called) + products +
+           four * (copy_cost(p, &s, x) + copy_cost(p, &s, y) + copy_cost(p, &s, out) +
+                   multiplied * tree_cells(p, expr_vars(a->rhs)) * (wide < SHORT ? AS_LONG / wide : 1));
 }
 
 /* ---- costs ---- */
@@ -345,7 +366,7 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
 static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
 {
     if (n == 1 && !s->request.schedule) s->dense = dense_of(pl, s, a);
-    const double cost = s->dense.is ? dense_cost(pl->p, &s->dense, a) : s->cost;
+    const double cost = s->dense.is ? dense_cost(pl->p, a) : s->cost;
     s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);
     if (s->dense.is) s->cost = cost;
 }
@@ -434,7 +455,7 @@ static void note_refusal(Planner *pl, const Said *said)
                                               rq->text, rq->schedule);
 }
 
-bool step_add(Planner *pl, int n, const Assign *a, const int *result)
+static bool add(Planner *pl, int n, const Assign *a, const int *result)
 {
     Path *path = pl->path;
     if (path->n == MAXPATHSTEP || path->nvalue + n > MAXTENSOR) return false;
@@ -483,4 +504,29 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     path->nvalue += n;
     path->cost += s->cost;
     return true;
+}
+
+/* Whether the library may make a factor of a product, which is rounded to 16 bits then, as where it is asked for one
+ * product after the other. */
+static bool is_narrow(const Planner *pl, int n, const Assign *a, const int *result)
+{
+    const Expr *e = a->rhs;
+    const sc_dtype type = pl->p->result_type;
+    return pl->factor && n == 1 && result[0] < 0 && type != pl->p->type && has_library(pl->p, type) &&
+           path_is_sum(e) && e->kid[0]->op == O_MUL && is_dense(e->kid[0]->kid[0], type) &&
+           is_dense(e->kid[0]->kid[1], type);
+}
+
+bool step_add(Planner *pl, int n, const Assign *a, const int *result)
+{
+    const Point m = step_mark(pl);
+    if (is_narrow(pl, n, a, result)) {
+        Tensor *t = a->lhs->tensor;
+        const Tensor wide = *t;
+        t->dtype = pl->p->result_type;
+        if (add(pl, 1, a, result) && pl->path->step[m.n]->dense.is) return true;
+        step_rewind(pl, m);
+        *t = wide;
+    }
+    return add(pl, n, a, result);
 }
