@@ -233,15 +233,15 @@ static int find_code(const sc_request *rq, Prog **g, const char *text, sc_progra
 }
 
 /* ---- making ---- */
-/* A program is its text and what was assumed for it, folded extents, unit strides and formats of results, even
- * where the text does not show them. */
+/* A program is its text and what was assumed for it, folded extents, unit strides, permuted values and formats of results,
+ * even where the text does not show them: one that reads no values of an operand does not say how they lie. */
 static int identify(const Prog *g, const sc_program *p, const char *c, char digest[65], sc_err *err)
 {
     sc_text t = {0};
     sc_text_add(&t, "%s", c);
     for (int v = 0; v < g->nvar; v++)
         if (g->var[v].fold) sc_text_add(&t, "%d=%lld\n", v, (long long)g->var[v].extent);
-    for (int k = 0; k < g->nin; k++) sc_text_add(&t, "%d ", g->tensor[k]->unit);
+    for (int k = 0; k < g->nin; k++) sc_text_add(&t, "%d %d ", g->tensor[k]->unit, g->tensor[k]->perm);
     for (int r = 0; r < g->nout; r++) {
         add_format(&t, &p->made[r].format);
         add_format(&t, &p->result[r].spec.format);
