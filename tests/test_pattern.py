@@ -174,6 +174,36 @@ def test_what_set_pattern_refuses():
     assert all(torch.equal(x, state[name]) for name, x in layer.state_dict().items())
 
 
+@pytest.mark.parametrize("kind", ("dense", "sparse", "coo"))
+def test_in_inference_mode(kind):
+    layer, x = scorch.nn.Linear(24, 16, density=0.2), torch.randn(5, 24)
+    optimizer = torch.optim.Adam(layer.parameters())
+    steps(layer, optimizer, 1)
+    before, was, mask = layer.weight.detach().to_dense(), stored(layer), random_mask(0.3, 1)
+    with torch.inference_mode():
+        given, start = mask.clone(), torch.randn(16, 24)
+        given = {"dense": given, "sparse": scorch.sparse(given), "coo": given.to_sparse()}[kind]
+        layer.set_pattern(given, optimizer, values=start)
+        y = layer(x)
+    wanted = torch.where(mask, torch.where(was, before, start), 0)
+    torch.testing.assert_close(y, F.linear(x, wanted, layer.bias))
+    steps(layer, optimizer, 2)
+    other = scorch.nn.Linear(24, 16)
+    with torch.inference_mode():
+        other.load_state_dict(layer.state_dict())
+    assert torch.equal(other(x), layer(x))
+    steps(other, torch.optim.Adam(other.parameters()), 2)
+
+
+def test_layers_made_in_inference_mode():
+    mask, x = random_mask(0.3, 1), torch.randn(5, 24)
+    with torch.inference_mode():
+        layer = scorch.nn.Linear(24, 16, bias=False)
+        layer.set_pattern(mask, values=2.0)
+        assert torch.equal(stored(layer), mask)
+        torch.testing.assert_close(layer(x), F.linear(x, layer.weight.to_dense()))
+
+
 # ---- optimizers ----
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_what_an_optimizer_knows_is_carried_over(name):

@@ -160,6 +160,7 @@ class Linear(nn.Module):
         return self
 
     @apart
+    @torch.inference_mode(False)
     @torch.no_grad()
     def set_pattern(
         self,
@@ -277,6 +278,7 @@ class Linear(nn.Module):
         state[prefix + "values"] = values
         state.update((prefix + name, getattr(self, name)) for name in self._structure)
 
+    @torch.inference_mode(False)
     def _take_pattern(self, state: dict, prefix: str, format: str | None) -> None:
         """The pattern of a state, which may be another one than this layer's, in memory of its own."""
         if prefix + "values" in state and format not in (None, self.layout.text):

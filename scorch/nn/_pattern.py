@@ -131,10 +131,11 @@ def exchange(parameter: nn.Parameter, data: torch.Tensor) -> None:
     leaf in the node that sums up its gradient, which lives as long as such a graph, and makes another node
     where the type changes.
     """
-    if parameter.requires_grad:
-        with torch.enable_grad():
-            get_gradient_edge(parameter).node.register_prehook(_refuse)
-    increment_version(parameter)
+    if not parameter.is_inference():  # no graph has such a one
+        if parameter.requires_grad:
+            with torch.enable_grad():
+                get_gradient_edge(parameter).node.register_prehook(_refuse)
+        increment_version(parameter)
     parameter.grad = None
     other = torch.float32 if data.dtype is torch.float64 else torch.float64
     parameter.data = data.new_empty(0, dtype=other)
