@@ -6,6 +6,7 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.nn.utils import prune
 
 import scorch
 import scorch.nn
@@ -172,6 +173,20 @@ def test_what_set_pattern_refuses():
             layer.set_pattern(*args, **options)
     assert layer.values is before
     assert all(torch.equal(x, state[name]) for name, x in layer.state_dict().items())
+
+
+def test_pruned_values():
+    """Zeros of torch's pruning are computed anew by each call, for the pattern that they were chosen for."""
+    layer, mask = scorch.nn.Linear(24, 16, bias=False, density=0.25), random_mask(0.25, 0)
+    prune.l1_unstructured(layer, "values", amount=0.5)
+    before, y = stored(layer), layer(torch.eye(24))
+    with pytest.raises(RuntimeError, match=r"set_pattern: expected .*call prune.remove\(layer, 'values'\)"):
+        layer.set_pattern(mask)
+    assert torch.equal(stored(layer), before) and torch.equal(layer(torch.eye(24)), y)
+    prune.remove(layer, "values")
+    layer.set_pattern(mask, values=7.0)
+    wanted = torch.where(mask, torch.where(before, y.detach().T, 7.0), 0)
+    torch.testing.assert_close(layer(torch.eye(24)).T, wanted)
 
 
 @pytest.mark.parametrize("kind", ("dense", "sparse", "coo"))

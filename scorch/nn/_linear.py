@@ -186,9 +186,15 @@ class Linear(nn.Module):
         in DistributedDataParallel again, which knows the parameter as it was.
 
         Raises: ValueError, TypeError: mask or values do not fit, or the optimizer does not train this layer.
-            NotImplementedError: the optimizer keeps what is no number for each value (LBFGS). Where it
-            raises, nothing has changed.
+            NotImplementedError: the optimizer keeps what is no number for each value (LBFGS).
+            RuntimeError: the values are computed from another parameter, as under torch.nn.utils.prune. Where
+            it raises, nothing has changed.
         """
+        if "values" not in self._parameters:
+            raise RuntimeError(
+                "set_pattern: expected values that are a parameter of this layer, got some that are computed "
+                "from another one, as torch.nn.utils.prune does: call prune.remove(layer, 'values') first"
+            )
         shape = (self.out_features, self.in_features)
         index_dtype = getattr(self, self._structure[-1]).dtype if self._structure else None
         pattern = pattern_of(mask, self.layout, shape, self.values.dtype, index_dtype)
