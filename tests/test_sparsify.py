@@ -242,6 +242,17 @@ def test_pruning_to_a_density():
     assert torch.equal(dense.tail[2].weight, untouched.tail[2].weight)
 
 
+@pytest.mark.parametrize("density", (0.0, 0.1, 0.29, 0.3, 0.35, 1.0))
+@pytest.mark.parametrize("shape", ((64, 64), (10, 10), (7, 13), (30, 11)))
+def test_no_more_than_the_share_is_kept(density, shape):
+    model = nn.Sequential(nn.Linear(*shape))
+    report = scorch.sparsify(model, density=density, threshold=max(density, 0.01), measure=False)
+    n = shape[0] * shape[1]
+    kept = max(1, max(k for k in range(n + 1) if k / n <= density))
+    assert report[0].density == kept / n
+    assert report.replaced == (("0",) if kept / n <= max(density, 0.01) else ())
+
+
 def test_blocks_are_found():
     weight = torch.kron(torch.eye(4), torch.ones(8, 8))
     model = nn.Sequential(nn.Linear(32, 32))

@@ -38,13 +38,19 @@ def _random_pattern(
     return pattern.repeat_interleave(block[0], 0).repeat_interleave(block[1], 1)[:rows, :columns].contiguous()
 
 
+def most(density: float, n: int) -> int:
+    """How many of n entries are no more than this share, at least one."""
+    k = round(density * n)
+    return max(1, k - (k / n > density))
+
+
 def largest(size: torch.Tensor, density: float) -> torch.Tensor:
     """A mask of the largest entries up to this share, at least one; of equal ones, any."""
     if not 0 <= density <= 1:
         raise ValueError(f"density: expected a number between 0 and 1, got {density}")
     chosen = torch.zeros(size.numel(), dtype=torch.bool, device="cpu")
     if size.numel():
-        chosen[size.flatten().topk(max(1, round(density * size.numel()))).indices] = True
+        chosen[size.flatten().topk(most(density, size.numel())).indices] = True
     return chosen.view_as(size)
 
 

@@ -275,10 +275,10 @@ def _mask(layer: nn.Linear, density: float | None) -> torch.Tensor:
     kept = weight != 0 if mask is None else mask
     if density is None or not weight.numel():
         return kept
-    if int(kept.sum()) <= max(1, round(density * weight.numel())):
-        return kept
-    from ..nn._linear import largest
+    from ..nn._linear import largest, most
 
+    if int(kept.sum()) <= most(density, weight.numel()):
+        return kept
     return largest(torch.where(kept, weight.abs(), -1.0), density)
 
 
