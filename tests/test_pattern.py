@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.utils import prune
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 import scorch
 import scorch.nn
@@ -383,6 +384,24 @@ def test_derivatives_after_a_change():
 
     args = [p.detach().clone().requires_grad_() for p in (layer.values, layer.bias)]
     assert torch.autograd.gradcheck(f, args) and torch.autograd.gradgradcheck(f, args)
+
+
+# ---- averages ----
+@pytest.mark.parametrize("average", (None, get_ema_multi_avg_fn(0.9)))
+@pytest.mark.parametrize("format", ("csr", "bsr(4,4)"))
+def test_averages_of_a_layer_and_its_copy(format, average):
+    layer, x = scorch.nn.Linear(24, 16, density=0.2, format=format), torch.randn(5, 24)
+    averaged = AveragedModel(layer, multi_avg_fn=average)
+    averaged.update_parameters(layer)
+    for count, share in enumerate((0.3, 0.3, 0.1), 1):
+        before, mask = averaged.module.weight.detach().to_dense(), random_mask(share, count)
+        layer.set_pattern(mask, values=torch.randn(16, 24))
+        averaged.module.set_pattern(mask)
+        averaged.update_parameters(layer)
+        part = 1 / (count + 1) if average is None else 0.1
+        wanted = (1 - part) * before * blocks(mask, format) + part * layer.weight.detach().to_dense()
+        torch.testing.assert_close(averaged.module.weight.detach().to_dense(), wanted)
+        torch.testing.assert_close(averaged(x), F.linear(x, wanted, averaged.module.bias))
 
 
 # ---- files ----

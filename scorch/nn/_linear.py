@@ -189,7 +189,8 @@ class Linear(nn.Module):
             values: a number, or a dense tensor [out_features, in_features] with the numbers of new entries.
 
         Results computed before can no longer be differentiated: their backward passes raise. Wrap the layer
-        in DistributedDataParallel again, which knows the parameter as it was.
+        in DistributedDataParallel again, which knows the parameter as it was. Set the pattern of the copy in
+        an AveragedModel, too, before its next update: it averages values by their position.
 
         Raises: ValueError, TypeError: mask or values do not fit, or the optimizer does not train this layer.
             NotImplementedError: the optimizer keeps what is no number for each value (LBFGS).
