@@ -340,10 +340,10 @@ def tile(input: SparseTensor, *times: int | Sequence[int], dims: Sequence[int] |
 
 
 def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
-    """``torch.kron`` of tensors with equally many dimensions."""
+    """``torch.kron``; where one has fewer dimensions, extents of 1 go in front."""
+    n = max(rank(input), rank(other))
+    input, other = (x if rank(x) == n else x.reshape(*[1] * (n - rank(x)), *x.shape) for x in (input, other))
     a, b = entries(_as_sparse(input)), entries(_as_sparse(other))
-    if len(a.shape) != len(b.shape):
-        raise ValueError(f"kron: expected equally many dimensions, got {len(a.shape)} and {len(b.shape)}")
     left, right = runs(torch.full((a.values.numel(),), b.values.numel(), device="cpu"))
     extents = torch.tensor(b.shape, device="cpu")[:, None]
     indices = a.indices[:, left] * extents + b.indices[:, right]
