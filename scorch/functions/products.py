@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, reduce
 from numbers import Number
+from string import ascii_lowercase
 
 import torch
 
@@ -371,6 +372,11 @@ def outer(input: torch.Tensor, vec2: torch.Tensor, *, out: torch.Tensor | None =
 def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``torch.linalg.multi_dot``, from the left."""
     *first, last = tensors
+    if any(rank(x) != 2 for x in first[1:]) or any(rank(x) not in (1, 2) for x in (*first[:1], last)):
+        raise ValueError(
+            f"multi_dot: expected matrices, the first and the last perhaps vectors, got "
+            f"{[rank(x) for x in tensors]} dimensions: use torch.matmul for batches"
+        )
     return torch.matmul(reduce(torch.matmul, first), last, out=out) if first else last
 
 
@@ -394,7 +400,16 @@ def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None 
     """``torch.inner``."""
     if not rank(input) or not rank(other):
         return torch.mul(input, other, out=out)
-    return torch.matmul(input, other.mT if rank(other) > 1 else other, out=out)
+    if input.shape[-1] != other.shape[-1]:
+        raise ValueError(
+            f"inner: expected last dimensions of one extent, got {list(input.shape)} and {list(other.shape)}"
+        )
+    if rank(other) < 3:
+        return torch.matmul(input, other.mT if rank(other) > 1 else other, out=out)
+    letters = ascii_lowercase[: rank(input) + rank(other) - 2]
+    left, right = letters[: rank(input) - 1], letters[rank(input) - 1 :]
+    made = expressions.einsum(f"{left}z,{right}z->{letters}", input, other)
+    return made if out is None else written(out, made)
 
 
 def einsum(equation: str, *operands: torch.Tensor) -> torch.Tensor:
