@@ -73,6 +73,29 @@ def test_integers():
     assert torch.equal(scorch.einsum("ij->i", pattern), (a != 0).sum(1))
 
 
+SUMS = "ij->j", "ij->", "ij->ji", "ii->i", "ii", "...j->...", "ij,ij->ij", "ij,k->i", "ij,k->kij", "ij,->ij"
+MIXED = "int8 int16", "int32 int64", "bool bool", "bool int32", "int32 float32", "float16 float64"
+EINSUMS = [(text, types) for text in (*SUMS, "ij,jk->ik") for types in ("int16 int16", "int32 int32")]
+EINSUMS += [(text, types) for text in SUMS for types in MIXED]
+
+
+@pytest.mark.parametrize(("text", "dtypes"), EINSUMS)
+def test_types_of_torchs_einsum(text, dtypes):
+    """As of dense tensors: sums are int64, products stay narrow."""
+    given = text.partition("->")[0].replace("...", "i").split(",")
+    dense = [
+        torch.tensor([[100, 0, 3], [0, 90, 0], [120, 0, 127]]).to(getattr(torch, dtype))[(0,) * (2 - len(f))]
+        for dtype, f in zip(dtypes.split(), given, strict=False)
+    ]
+    wanted = torch.einsum(text, *dense)
+    for fmt in ("csr", "coo", "bsr(3,3)"):
+        first, *more = scorch.sparse(dense[0], fmt), *dense[1:]
+        got = torch.einsum(text, first, *more)
+        got = got.to_dense() if scorch.is_sparse(got) else got
+        assert got.dtype == wanted.dtype and torch.equal(got, wanted)
+    assert scorch.einsum("ij->j", scorch.sparse(dense[0].int())).dtype == torch.int32
+
+
 @pytest.mark.parametrize("name", ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"])
 def test_types_that_are_only_stored(name):
     dtype = getattr(torch, name)

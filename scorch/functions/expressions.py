@@ -207,7 +207,7 @@ def einsum(
     """
     _check(text, format, schedule, out)
     if "..." in text:
-        text, operands = _with_letters(text, operands)
+        text, operands = with_letters(text, operands)
     if schedule is None and format is None and implicit == "zero":
         y = _einsum_product(text, operands, out)
         if y is NotImplemented and out is None:
@@ -219,7 +219,7 @@ def einsum(
     return compute(text, (), operands, format, schedule, implicit, out)
 
 
-def _with_letters(text: str, operands: tuple) -> tuple[str, tuple]:
+def with_letters(text: str, operands: tuple) -> tuple[str, tuple]:
     """An einsum with ``...`` as one without."""
     xs = operands_of(operands)
     text, left_out = notation.without_ellipses(text, [tuple(x.shape) for x in xs])
@@ -448,7 +448,7 @@ def compile(
     """
     _check(expression, format, schedule, None)
     if "..." in expression and not named:
-        expression, operands = _with_letters(expression, operands)
+        expression, operands = with_letters(expression, operands)
     xs, names = operands_of(tuple(named.values()) if named else operands), tuple(named)
     if _has_parts(xs) or _asks_parts(format) or converts(schedule):
         return rooms.parts.compiled(expression, names, xs, format, schedule, implicit)

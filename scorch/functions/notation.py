@@ -26,6 +26,13 @@ def einsum_text(text: str) -> str:
     return text + "->" + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
 
 
+@_torch.constant
+def factors_and_sums(text: str) -> tuple[list[str], set[str]]:
+    """The indices of each operand of an einsum string, and those that the result lacks."""
+    given, _, result = einsum_text(text).partition("->")
+    return given.split(","), set(given) - set(result) - {","}
+
+
 def without_ellipses(text: str, shapes: Sequence[Sequence[int]]) -> tuple[str, list[list[int]]]:
     """An einsum string with a letter for every dimension, and the dimensions of operands that it leaves out.
 

@@ -15,7 +15,7 @@ from ..tensor.format import is_composed, pads
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
 from ..tensor.values import kept, needs_grad
-from . import autocast, expressions
+from . import autocast, expressions, notation
 from .gradients import affine_node
 from .multiply import (
     EINSUM,
@@ -413,10 +413,30 @@ def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None 
 
 
 def einsum(equation: str, *operands: torch.Tensor) -> torch.Tensor:
-    """``torch.einsum``."""
+    """``torch.einsum``, whose results have the types that it gives of dense tensors."""
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
-    return expressions.einsum(equation, *operands)
+    types = {x.dtype for x in operands}
+    dtype = reduce(torch.promote_types, types)
+    if dtype.is_floating_point and (len(types) == 1 or all(map(rank, operands))):
+        return expressions.einsum(equation, *operands)
+    if "..." in equation:
+        equation, operands = expressions.with_letters(equation, operands)
+    if not dtype.is_floating_point:
+        dtype = _type_of_integers(dtype, equation, [tuple(x.shape) for x in operands])
+    wide = dtype if dtype.is_floating_point or dtype == torch.int32 else torch.int64
+    xs = [x if x.dtype in (wide, torch.bool) and rank(x) else x.to(wide) for x in operands]
+    return expressions.einsum(equation, *xs).to(dtype)
+
+
+def _type_of_integers(dtype: torch.dtype, equation: str, shapes: Sequence[tuple[int, ...]]) -> torch.dtype:
+    """Of an einsum of integers that promote to dtype: int64 where it adds up one of them, or counts bools."""
+    factors, summed = notation.factors_and_sums(equation)
+    if len(shapes) > 1:  # one entry in a product is no sum
+        extents = zip("".join(factors), (n for shape in shapes for n in shape), strict=False)
+        summed = summed - {i for i, n in extents if n == 1}
+    adds = dtype == torch.bool or any(sum(i in f for f in factors) == 1 for i in summed)
+    return torch.int64 if summed and adds else dtype
 
 
 # ---- products at sparse places ----
