@@ -443,6 +443,11 @@ def test_what_is_too_wide_says_so():
     with pytest.raises(MemoryError, match=r"format= asks for one, of scorch\.einsum too"):
         tall @ one
     assert scorch.einsum("ij,jk->ik", tall, one, format="coo").values().tolist() == [2]
+    square = scorch.coo([[5, 7], [7, 9]], [2.0, -3.0], (1 << 21, 1 << 21)).convert("csr")
+    largest = "C[i,k] max= A[i,j] * A[j,k]"
+    with pytest.raises(MemoryError, match='C is computed dense .* implicit="skip" with format='):
+        scorch.evaluate(largest, A=square)
+    assert scorch.evaluate(largest, A=square, implicit="skip", format="csr").values().tolist() == [-6]
     with pytest.raises(ValueError, match="2\\^63"):
         scorch.coo([[1], [2]], [1.0], (2**32, 2**32))
     with pytest.raises(MemoryError, match="out of memory"):

@@ -109,6 +109,22 @@ static int prepare(const sc_program *p, int r, const sc_tensor *in, const sc_ten
     return sc_format_is_dense(&t->format) ? sc_make_dense(t, alloc, ctx, err) : SC_OK;
 }
 
+/* What to do where there is no room for a result that is dense before it is made sparse, or for what is beside it. */
+static int advised(const sc_program *p, sc_err *err)
+{
+    for (int r = 0; r < p->nout && err->code == SC_ENOMEM; r++) {
+        if (!sc_format_is_dense(&p->made[r].format) || sc_format_is_dense(&p->result[r].spec.format))
+            continue;
+        const sc_err e = *err;
+        *err = (sc_err){0};
+        return sc_error(err, e.code,
+                        "%s: %s is computed dense before it is made sparse; of max= and min=, "
+                        "implicit=\"skip\" with format= leaves missing entries out and needs no dense tensor",
+                        e.msg, p->made[r].name);
+    }
+    return err->code;
+}
+
 /* Where the caller wants a dense result. */
 static void *given(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
 {
@@ -158,10 +174,10 @@ int sc_whole_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_al
     }
     for (int r = 0; r < p->nout; r++)
         if (prepare(p, r, in, &out[r], &tensor[p->nin + r], alloc, ctx ? ctx[r] : NULL, err))
-            return err->code;
+            return advised(p, err);
     int rc = SC_OK, made = p->nout;
     for (; made < p->nmade && !rc; made++)
-        rc = prepare_inside(&p->made[made], dim, &tensor[p->nin + made], err);
+        if ((rc = prepare_inside(&p->made[made], dim, &tensor[p->nin + made], err))) advised(p, err);
     atomic_fetch_add_explicit(&sc_this_process.runs[p->way], 1, memory_order_relaxed);
     if (!rc) rc = sc_plan_run(&p->plan, p->entry, p->self, tensor, dim, NULL, alloc, ctx, err);
     for (int r = 0; r < p->nout && !rc; r++)
