@@ -445,7 +445,7 @@ def test_what_is_too_wide_says_so():
     assert scorch.einsum("ij,jk->ik", tall, one, format="coo").values().tolist() == [2]
     square = scorch.coo([[5, 7], [7, 9]], [2.0, -3.0], (1 << 21, 1 << 21)).convert("csr")
     largest = "C[i,k] max= A[i,j] * A[j,k]"
-    with pytest.raises(MemoryError, match='C is computed dense .* implicit="skip" with format='):
+    with pytest.raises(MemoryError, match=r'C is computed dense .* implicit="skip" with format='):
         scorch.evaluate(largest, A=square)
     assert scorch.evaluate(largest, A=square, implicit="skip", format="csr").values().tolist() == [-6]
     with pytest.raises(ValueError, match="2\\^63"):

@@ -54,6 +54,24 @@ WRITES = {
 }
 
 
+@pytest.mark.parametrize("fmt", ["coo", "csr", "csr of band(0,0) + coo"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        put((0, 0), 5.0), put((1, 0), torch.tensor(7.0)), put(0, lambda part: part * 2), lambda a: a.mul_(2),
+        put((slice(None), 1), lambda part: part * 2),
+    ],
+)  # fmt: skip
+def test_lists_of_coordinates_are_written_transposed(write, fmt):
+    """Each entry is stored once, whichever dimension is listed first."""
+    dense = torch.tensor([[1.0, 2.0], [0.0, 3.0]])
+    a = scorch.sparse(dense, fmt)
+    assert a.T.is_coalesced() and a.T.coalesce().format == a.T.format
+    for x in (a.T, dense.T):
+        write(x)
+    same(a, dense)
+
+
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_parts(fmt):
     """Parts are written where what is stored suffices; the address of the values stays."""

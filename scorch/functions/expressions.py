@@ -13,7 +13,7 @@ import torch
 
 from .. import _C, _torch
 from ..tensor import rooms
-from ..tensor.format import Format, has_parts, is_composed
+from ..tensor.format import Format, has_parts, is_composed, repeats
 from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor
 from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
@@ -60,7 +60,7 @@ _MOST_KNOWN = 4096
 def _note(
     expression: str, names: tuple[str, ...], kinds: tuple, program: str, again: tuple[int, ...]
 ) -> None:
-    if any(kind and "nonunique" in kind[1] for kind in kinds):
+    if any(kind and repeats(kind[1]) for kind in kinds):
         return
     if len(_known) == _MOST_KNOWN:
         _known.clear()
@@ -111,7 +111,7 @@ def _recorded_before(expression: str, names: tuple[str, ...], operands: tuple) -
 def _note_recorded(
     expression: str, names: tuple[str, ...], kinds: tuple, known: tuple[str, tuple[bool, ...]]
 ) -> None:
-    if any(kind and "nonunique" in kind[1] for kind in kinds):
+    if any(kind and repeats(kind[1]) for kind in kinds):
         return  # a gradient to such an operand is to another structure
     if len(_known_recorded) == _MOST_KNOWN:
         _known_recorded.clear()

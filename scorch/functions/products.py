@@ -11,7 +11,7 @@ from string import ascii_lowercase
 import torch
 
 from .. import _torch
-from ..tensor.format import is_composed, pads
+from ..tensor.format import is_composed, pads, repeats
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
 from ..tensor.values import kept, needs_grad
@@ -146,7 +146,7 @@ def linear_of_values(
     if (
         is_composed(a._fmt)
         or pads(a._fmt)
-        or "nonunique" in a._fmt
+        or repeats(a._fmt)
         or len(a._names) == 1
         or x.dim() != 2
         or x.is_neg()

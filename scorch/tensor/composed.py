@@ -16,7 +16,7 @@ import torch
 from .. import _torch
 from . import rooms
 from .entries import Entries, add_up, build, canonical, find, places, ravel, runs, unravel
-from .format import HAVE_POS, MOST, Format, Layout, bound, composed_of, fills, layout, pads
+from .format import HAVE_POS, MOST, Format, Layout, bound, composed_of, fills, layout, pads, repeats
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
 from .values import assemble, bytes_kept, tracked
@@ -177,7 +177,7 @@ class Composed(SparseTensor):
         """Whether no entry is stored twice; where torch.compile traces, whether no format of parts stores
         one that another part may store."""
         form = layout(self._fmt, 2)
-        if "nonunique" in self._fmt:
+        if repeats(self._fmt):
             return False
         if all(form.rules[:-1]) and not any(map(fills, form.parts[1:])):
             return True

@@ -168,7 +168,7 @@ def entries(a: SparseTensor) -> Entries:
         values = values[perm]
     elif values.numel() != indices.shape[1]:
         values = values[:0]
-    if not repeats(form):  # the conversion has sorted them
+    if not repeats(form.text):  # the conversion has sorted them
         return Entries(shape, indices, values)
     return canonical(shape, indices, values)
 

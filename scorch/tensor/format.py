@@ -116,23 +116,23 @@ def pads(text: str) -> bool:
     return "ell" in text or "dia" in text
 
 
+_TWICE = re.compile(r"nonunique\)(?!, singleton)")
+
+
+def repeats(text: str) -> bool:
+    """Whether a coordinate may be stored twice: lists of coordinates are told apart by their last level."""
+    return "nonunique" in text and _TWICE.search(text) is not None
+
+
 class _Single(dict):
     """Of formats, found when asked for: whether one stores each entry once and nothing else."""
 
     def __missing__(self, text: str) -> bool:
-        found = self[text] = "nonunique" not in text and not pads(text)
+        found = self[text] = not repeats(text) and not pads(text)
         return found
 
 
 SINGLE = _Single()
-
-
-def repeats(form: Layout) -> bool:
-    """Whether a coordinate may be stored twice: lists of coordinates are told apart by their last level."""
-    below = [kind for kind, *_ in form.levels[1:]] + [""]
-    return any(
-        not unique and other != "singleton" for (_, unique, *_), other in zip(form.levels, below, strict=True)
-    )
 
 
 def is_compressed(form: Layout) -> bool:

@@ -18,7 +18,7 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _C, _torch
 from . import rooms
-from .format import SINGLE, Format, layout, pads
+from .format import SINGLE, Format, layout, pads, repeats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -521,7 +521,7 @@ class SparseTensor(_Tensor):
 
     def is_coalesced(self) -> builtins.bool:
         """Whether no entry is stored twice."""
-        return "nonunique" not in self._fmt
+        return not repeats(self._fmt)
 
     def to(self, *args: Any, index_dtype: torch.dtype | None = None, **kwargs: Any) -> SparseTensor:
         """With another dtype or index type; itself if nothing changes. Only the CPU is a device here."""

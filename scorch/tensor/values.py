@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 
 from .. import _C, _torch
 from . import rooms
-from .format import Layout, is_composed, layout
+from .format import Layout, is_composed, layout, repeats
 from .sparsetensor import SparseTensor, core_of, rank
 from .wrapping import wrap
 
@@ -200,7 +200,7 @@ def _dense_levels(text: str, ndim: int) -> tuple[int, ...] | None:
 def once(a: SparseTensor) -> SparseTensor:
     """a itself, but with each coordinate once where needed: kernels add, where values of bool are or'ed,
     and gradients have the structure of what a kernel read."""
-    if "nonunique" not in a._fmt or not (a._val.dtype is torch.bool or needs_grad(a)):
+    if not repeats(a._fmt) or not (a._val.dtype is torch.bool or needs_grad(a)):
         return a
     return a.coalesce()
 
