@@ -35,6 +35,8 @@ FUNCTIONS = {
     "fftshift": lambda a: torch.fft.fftshift(a[:5], 0),
     "ifftshift": lambda a: torch.fft.ifftshift(a[:, :5]),
     "msort": torch.msort,
+    "unfold": lambda a: a.unfold(1, 3, 2),
+    "unfold of a vector": lambda a: a[0].unfold(0, 2, 3),
     "pairwise_distance": lambda a: F.pairwise_distance(a, Y, keepdim=True),
     "triplet_margin_loss": lambda a: F.triplet_margin_loss(Y, a, a * 2, swap=True, reduction="none"),
     "cosine_embedding_loss": lambda a: F.cosine_embedding_loss(a, Y, torch.tensor([1, -1] * 3), margin=0.1),

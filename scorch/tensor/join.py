@@ -480,6 +480,8 @@ def unfold(input: SparseTensor, dimension: int, size: int, step: int) -> torch.T
         raise ValueError(
             f"unfold: expected a size up to {input.shape[dim]} and a positive step, got {size} and {step}"
         )
+    if input._ndim == 1:  # of which a list chooses entries, which are dense
+        return squeeze(unfold(unsqueeze(input, 0), 1, size, step), 0)
     windows = (input.shape[dim] - size) // step + 1
     at = torch.arange(windows, device="cpu")[:, None] * step + torch.arange(size, device="cpu")
     return movedim(unflatten(index_select(input, dim, at.view(-1)), dim, (windows, size)), dim + 1, -1)
