@@ -612,6 +612,15 @@ def test_parts(dim):
         agree(f, matrix())
 
 
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0,), (2, 0, 3)])
+def test_parts_of_nothing(shape):
+    dim = shape.index(0)
+    for n in (1, 2, 3):
+        agree(lambda a, n=n: a.chunk(n, dim), torch.ones(shape), formats=["coo", "auto"])
+        agree(lambda a, n=n: a.tensor_split(n, dim), torch.ones(shape), formats=["coo", "auto"])
+        agree(lambda a, n=n: a.split(n - 1, dim), torch.ones(shape), formats=["coo", "auto"])
+
+
 # ---- joining and rearranging ----
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_cat_and_stack(dim):

@@ -518,9 +518,9 @@ def split(tensor: SparseTensor, split_size: int | Sequence[int], dim: int = 0) -
     """``torch.split``."""
     extent = tensor.shape[axis(dim, tensor._ndim)]
     if isinstance(split_size, int | torch.SymInt):
-        if split_size <= 0:
+        if split_size < 0 or (split_size == 0 and extent):
             raise ValueError(f"split: expected a positive size, got {split_size}")
-        pieces = range(int(max(-(-extent // split_size), 1)))  # traced, a graph has so many
+        pieces = range(int(max(-(-extent // max(split_size, 1)), 1)))  # traced, a graph has so many
         sizes = [min(split_size, extent - k * split_size) for k in pieces]
     else:
         sizes = list(split_size)
@@ -541,7 +541,8 @@ def chunk(input: SparseTensor, chunks: int, dim: int = 0) -> tuple[torch.Tensor,
     """``torch.chunk``."""
     if chunks <= 0:
         raise ValueError(f"chunk: expected a positive number of chunks, got {chunks}")
-    return split(input, max(-(-input.shape[axis(dim, input._ndim)] // chunks), 1), dim)
+    extent = input.shape[axis(dim, input._ndim)]
+    return split(input, -(-extent // chunks) if extent else [0] * chunks, dim)
 
 
 def tensor_split(
