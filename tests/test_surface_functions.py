@@ -447,6 +447,18 @@ def test_products_and_variances_are_rounded_once():
         scorch.sparse(torch.eye(3).int()).var()
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize(("shape", "dim"), [((1, 3, 4), 0), ((2, 1, 4), 1), ((2, 3, 1), -1), ((2, 2), None)])
+def test_variances_without_degrees_of_freedom(shape, dim):
+    """NaN where all are the same, and where nothing is stored; else infinite."""
+    d = matrix(2, 12).view(-1)[: math.prod(shape)].view(shape)
+    n = d.numel() if dim is None else d.shape[dim]
+    for f in (torch.var, torch.std):
+        agree(lambda a, f=f: f(a, dim, correction=n, keepdim=True), d, formats=["coo", "auto"])
+        agree(lambda a, f=f: f(a, dim, correction=n - 0.5), d, formats=["coo", "auto"])
+    agree(lambda a: torch.var_mean(a, dim, correction=n), d, formats=["coo", "auto"])
+
+
 @pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsc", "ell(6)"])
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_softmax_over_stored_entries(fmt, dim):

@@ -172,12 +172,11 @@ def var(
     dims = dims_of(dim, input._ndim)
     g = group(_widened(input), dims)
     free = g.size - (int(unbiased) if correction is None else correction)
-    if g.key is not None and free <= 0:
-        raise ValueError(f"var: expected more than {g.size - free} entries to reduce, got {g.size}")
     middle = add_up(g.values, g.slot, g.n) / g.size
     off = (g.values - middle[g.slot]).square()
     total = add_up(off, g.slot, g.n) + middle.square() * (g.size - _count(g))
-    return _finish(input, g, (total / max(free, 0)).to(input.dtype), dims, keepdim)
+    y = _finish(input, g, (total / (free if free > 0 else 1)).to(input.dtype), dims, keepdim)
+    return y if free > 0 else _plain(y) / 0  # NaN, or infinite, everywhere
 
 
 def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
