@@ -190,6 +190,8 @@ def test_types_are_promoted():
         same(f(a, 2.5), f(a.to_dense(), 2.5))
         same(f(b, torch.tensor(2.5)), f(b.to_dense(), torch.tensor(2.5)))
         same(f(b, torch.ones(6)), f(b.to_dense(), torch.ones(6)))
+    for dtypes in ((torch.float32, torch.int64), (torch.bool, torch.float64), (torch.float64, torch.float32)):
+        agree(F.cosine_similarity, *(matrix(dtype=dtype) for dtype in dtypes), formats=["coo", "csr"])
     for dtype in (torch.bool, torch.int8, torch.int64, torch.float16, torch.bfloat16):
         d = matrix(dtype=dtype)
         a = scorch.sparse(d, "csr")

@@ -409,8 +409,8 @@ def cosine_similarity(
     input: torch.Tensor, other: torch.Tensor, dim: int = 1, eps: float = 1e-8
 ) -> torch.Tensor:
     """``F.cosine_similarity``, dense."""
-    shape = _torch.broadcast(input.shape, other.shape)
-    x, y = (t if tuple(t.shape) == shape else t.expand(shape) for t in (input, other))
+    shape, dtype = _torch.broadcast(input.shape, other.shape), torch.promote_types(input.dtype, other.dtype)
+    x, y = ((t if tuple(t.shape) == shape else t.expand(shape)).to(dtype) for t in (input, other))
     sizes = [_plain(torch.linalg.vector_norm(t, 2, dim)).clamp_min(eps) for t in (x, y)]
     return _plain((x * y).sum(dim)) / (sizes[0] * sizes[1])
 
