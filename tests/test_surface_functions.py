@@ -430,6 +430,13 @@ def test_reductions_of_extents_without_entries():
     for f in (torch.amax, torch.amin, torch.max):
         with pytest.raises(ValueError, match="expected entries to reduce"):
             f(a)
+    with pytest.raises(ValueError, match="expected entries to reduce"):
+        torch.linalg.vector_norm(a, -1)
+    for shape in ((3, 0), (0, 5), (0, 0), (2, 0, 3)):
+        for order in (1, math.inf):
+            agree(
+                lambda a, p=order: torch.linalg.matrix_norm(a, p), torch.ones(shape), formats=["coo", "csr"]
+            )
     d = matrix() != 0
     for f in (torch.any, torch.all):
         same(f(scorch.sparse(d), dim=()), f(d, dim=()))

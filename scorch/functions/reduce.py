@@ -330,6 +330,8 @@ def vector_norm(
 def _of_all(size: SparseTensor, ord: float, dim: Dims, keepdim: bool) -> torch.Tensor:
     """A norm of a negative order: 0, but where all entries are stored and none of them is 0."""
     dims = dims_of(dim, size._ndim)
+    if not _sized(size, dims):
+        raise ValueError("norm: expected entries to reduce, got a dimension of extent 0")
     g = group(size._with_values(torch.where(size.values() == 0, 0, size.values())), dims)
     there = add_up((g.values != 0).long(), g.slot, g.n) == g.size
     powers = torch.where(there[g.slot], g.values, 1) ** ord
@@ -390,7 +392,8 @@ def matrix_norm(
     rows, columns = (axis(d, input._ndim) for d in dim)
     summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(input, 1, summed, True, dtype=dtype)
-    found = (torch.amax if ord > 0 else torch.amin)(sums, compared, True)
+    largest = torch.amax if input.shape[compared] else torch.sum  # 0, of none
+    found = (largest if ord > 0 else torch.amin)(sums, compared, True)
     for d in () if keepdim else sorted((rows, columns), reverse=True):
         found = found.squeeze(d)
     return found
