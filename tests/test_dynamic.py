@@ -191,6 +191,17 @@ def test_batches_and_functions():
     assert torch.equal(h.to_dense(), x)
 
 
+def test_functions_of_scorch_take_the_dense_tensor():
+    x = integers(6, 40, zeros=0.9).requires_grad_()
+    h, mask = scorch.dynamic(x), scorch.sparse(torch.eye(6))
+    for fmt in ("coo", "csr", "bsr(2,4)", "csr of band(0,3) + coo"):
+        assert torch.equal(scorch.sparse(h, fmt).to_dense(), x)
+    assert torch.equal(scorch.topk(h, 2).to_dense(), scorch.topk(x, 2).to_dense())
+    assert torch.equal(scorch.attention(h, h, h, mask), scorch.attention(x, x, x, mask))
+    scorch.topk(h, 2).sum().backward()
+    assert x.grad.sum() == 12
+
+
 def test_operands_by_name_and_out():
     x, w, b = integers(5, 40, zeros=0.9), integers(40, 20), integers(20)
     h, out = scorch.dynamic(x), x.new_empty(5, 20)

@@ -8,7 +8,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from ..tensor.sparsetensor import SparseTensor
 from . import autocast
-from .dynamic import Dynamic
+from .dynamic import Dynamic, unwrapped
 from .strips import found, strips
 
 
@@ -99,6 +99,7 @@ def attention(
     >>> scorch.attention(q, k, v, band).shape
     torch.Size([4, 100, 16])
     """
+    q, k, v = unwrapped((q, k, v))
     if autocast.is_on():
         q, k, v = autocast.cast(q, k, v)
     _check(q, k, v, mask)

@@ -387,12 +387,12 @@ class Dynamic:
         body = _BODIES.get(func)
         if body is not None and kwargs.keys() <= _OPERANDS:
             return body(*args, **kwargs)
-        return func(*_unwrapped(args), **{name: _unwrapped(x) for name, x in kwargs.items()})
+        return func(*unwrapped(args), **{name: unwrapped(x) for name, x in kwargs.items()})
 
 
 def _of_dense(name: str) -> Callable:
     def operate(self: Dynamic, *args: object) -> object:
-        return getattr(self.to_dense(), name)(*map(_unwrapped, args))
+        return getattr(self.to_dense(), name)(*map(unwrapped, args))
 
     return operate
 
@@ -405,10 +405,11 @@ for _name in _OPERATORS.split():
     setattr(Dynamic, f"__{_name}__", _of_dense(f"__{_name}__"))
 
 
-def _unwrapped(x: object) -> object:
+def unwrapped(x: object) -> object:
+    """The dense tensor that x is, also in lists and tuples."""
     if isinstance(x, Dynamic):
         return x.to_dense()
-    return type(x)(map(_unwrapped, x)) if type(x) in (tuple, list) else x
+    return type(x)(map(unwrapped, x)) if type(x) in (tuple, list) else x
 
 
 def _is_matrix(x: object, other: torch.Tensor) -> bool:
@@ -459,14 +460,14 @@ def _matmul(input: object, other: object) -> torch.Tensor:
         if input.shape[1] != other.shape[0]:
             raise ValueError(f"matmul: expected {input.shape[1]} rows on the right, got {other.shape[0]}")
         return times(other._x, input.t(), other._valid, True).t()
-    return torch.matmul(_unwrapped(input), _unwrapped(other))
+    return torch.matmul(unwrapped(input), unwrapped(other))
 
 
 def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     _check_tiles(input, weight)
     if not isinstance(input, Dynamic) or not _is_matrix(weight, input._x) or input.dim() == 0:
-        return F.linear(_unwrapped(input), _unwrapped(weight), _unwrapped(bias))
-    return _rows_times(input, weight.t(), _unwrapped(bias))
+        return F.linear(unwrapped(input), unwrapped(weight), unwrapped(bias))
+    return _rows_times(input, weight.t(), unwrapped(bias))
 
 
 def _method(input: object, other: object) -> torch.Tensor:

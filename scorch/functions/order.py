@@ -19,6 +19,7 @@ from ..tensor.format import layout
 from ..tensor.index import axis, lookup
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, carries
+from .dynamic import unwrapped
 from .reduce import Dims, amax, amin, dims_of, group
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -346,6 +347,7 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
     >>> scorch.topk(torch.tensor([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]]), 2)
     SparseTensor(csr, 2x3, nnz=4, density=66.7%, float32, int32)
     """
+    x = unwrapped(x)
     dense = isinstance(x, torch.Tensor) and not isinstance(x, SparseTensor)
     if not dense or not x.is_floating_point():
         got = x.dtype if dense else type(x).__name__

@@ -287,6 +287,14 @@ def _from_networkx(graph: object) -> object:
     return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
 
 
+def _as_torchs(x: object) -> object:
+    """The tensor of torch that torch_sparse.SparseTensor and scorch.dynamic make of themselves; else x."""
+    for name in ("to_torch_sparse_csr_tensor", "to_dense"):
+        if not isinstance(x, torch.Tensor) and hasattr(x, name):
+            return getattr(x, name)()
+    return x
+
+
 @_torch.before_graphs
 def sparse(
     x: object,
@@ -300,7 +308,7 @@ def sparse(
     Args:
         x: of any real type on the CPU. Products take all but int8, uint8 and int16. A NetworkX graph gives
             its adjacency matrix: an entry (u, v) is the weight of the edge from u to v. Batches and dense
-            dimensions of torch's layouts are taken too, and the SparseTensor of torch_sparse.
+            dimensions of torch's layouts are taken too, the SparseTensor of torch_sparse, and scorch.dynamic.
         format: "auto" is csr for matrices and csf for more dimensions; batches of rows and dense dimensions
             at the end stay what they are. Statistics take no part in it yet.
         index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
@@ -328,14 +336,13 @@ def sparse(
         )
     if index_dtype not in (None, torch.int32, torch.int64):
         raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
+    x = _as_torchs(x)
     if has_parts(format):
         return sparse(x, "csr", index_dtype=index_dtype, copy=copy).convert(format)
     if not isinstance(x, SparseTensor) and _torch.in_transform():
         return _sparse_transformed(x, format, index_dtype, copy)
     if isinstance(x, numpy.ndarray):
         x = of_numpy(x, False)
-    elif hasattr(x, "to_torch_sparse_csr_tensor"):  # torch_sparse.SparseTensor
-        x = x.to_torch_sparse_csr_tensor()
     elif not isinstance(x, torch.Tensor) and hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
         x, copy = _from_networkx(x), False
     if isinstance(x, SparseTensor):
