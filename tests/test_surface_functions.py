@@ -707,6 +707,30 @@ def test_rearranging():
         agree(f, cube(), formats=CUBES)
 
 
+TURNS = [
+    lambda a: a.flip(0), lambda a: a.flip(1), lambda a: a.flip(0, 1), lambda a: a.roll(1),
+    lambda a: a.roll(-7), lambda a: a.roll(3, 0), lambda a: a.roll((1, -2, 4), (0, -1, 0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "bitmask"])
+def test_turns_keep_the_format_and_copy(fmt, index):
+    for d in (matrix(), matrix(dtype=torch.int8), torch.zeros(8, 6), torch.eye(6)[:2]):
+        for f in TURNS:
+            a = scorch.sparse(d, fmt, index_dtype=index)
+            made = f(a)
+            same(made, f(d))
+            assert made.format == a.format and made.index_dtype == index
+            made.values().zero_()
+            same(a, d)
+    a, d = scorch.sparse(matrix(), fmt).requires_grad_(), matrix().requires_grad_()
+    for f in TURNS:
+        for x in (a, d):
+            (plain(f(x)) * torch.arange(48.0).view(8, 6)).sum().backward()
+    same(a.grad, d.grad * scorch.map(a.detach(), torch.ones_like).to_dense())
+
+
 # ---- products ----
 def test_products_under_other_names():
     d, x = matrix(), matrix(6, 4, seed=2, density=2)

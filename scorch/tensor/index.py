@@ -176,10 +176,15 @@ def _insert(a: torch.Tensor, items: list) -> torch.Tensor:
 
 
 # ---- selecting ----
+def selects(a: SparseTensor) -> bool:
+    """Whether rows and columns of a are selected in one pass."""
+    return a._ndim == 2 and a._fmt in ("csr", "csc") and not (_torch.in_graph() or _torch.is_tracing(a._val))
+
+
 def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     """One selection a dimension; integers drop theirs."""
     chosen = list(chosen)
-    if a._ndim == 2 and a._fmt in ("csr", "csc") and not (_torch.in_graph() or _torch.is_tracing(a._val)):
+    if selects(a):
         return _select_matrix(a, chosen)
     for dim in (0, a._ndim - 1):
         rows_first = a._fmt == "csr" and dim == 0 and a._ndim > 1

@@ -27,7 +27,7 @@ from .entries import (
     unravel,
 )
 from .format import fills, layout
-from .index import axis, index_select, narrow
+from .index import axis, index_select, narrow, select_all, selects
 from .making import sparse
 from .sparsetensor import SparseTensor, rank
 from .values import assemble
@@ -275,11 +275,18 @@ def movedim(
     return input.permute(*order)
 
 
+def _reordered(a: SparseTensor, places: dict[int, torch.Tensor]) -> SparseTensor:
+    """A matrix of which rows or columns lie elsewhere: from where, by dimension."""
+    return select_all(a, [places.get(d, slice(0, n, 1)) for d, n in enumerate(a.shape)])
+
+
 def flip(input: SparseTensor, *axes: int | Sequence[int], dims: Sequence[int] | None = None) -> torch.Tensor:
     """``torch.flip``."""
     rows = {axis(d, input._ndim) for d in _torch.one_by_one(axes, dims)}
     if not input._ndim:
         return input
+    if rows and selects(input):
+        return _reordered(input, {d: torch.arange(input.shape[d] - 1, -1, -1, device="cpu") for d in rows})
     e = entries(input)
     indices = torch.stack([e.shape[d] - 1 - row if d in rows else row for d, row in enumerate(e.indices)])
     return _renumbered(input, e.shape, indices, e.values)
@@ -288,17 +295,28 @@ def flip(input: SparseTensor, *axes: int | Sequence[int], dims: Sequence[int] | 
 def _renumbered(
     a: SparseTensor, shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
-    return build(canonical(shape, indices, values), kept_format(a, range(a._ndim)), a.index_dtype)
+    made = canonical(shape, indices, values)
+    if made.values is values:  # what is changed in place later is not a
+        made = made._replace(values=values.clone())
+    return build(made, kept_format(a, range(a._ndim)), a.index_dtype)
 
 
 def roll(
     input: SparseTensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
 ) -> torch.Tensor:
-    """``torch.roll``."""
-    if dims is None or dims == ():
-        return reshape(roll(flatten(input), shifts, 0), tuple(input.shape))
-    shifts, dims = ([x] if isinstance(x, int | torch.SymInt) else list(x) for x in (shifts, dims))
+    """``torch.roll``; without dimensions, of all entries in row-major order."""
+    shifts, dims = ([x] if isinstance(x, int | torch.SymInt) else list(x or ()) for x in (shifts, dims))
+    if len(shifts) != max(len(dims), 1):
+        raise ValueError(f"roll: expected a shift for each dimension, got {shifts} for {dims}")
+    if dims and selects(input):
+        places = {axis(d, 2): torch.arange(input.shape[d], device="cpu") for d in dims}
+        for shift, d in zip(shifts, dims, strict=True):
+            places[axis(d, 2)] = (places[axis(d, 2)] - shift) % max(input.shape[d], 1)
+        return _reordered(input, places)
     e = entries(input)
+    if not dims:
+        key = (ravel(e.indices, e.shape) + shifts[0]) % max(math.prod(e.shape), 1)
+        return _renumbered(input, e.shape, unravel(key, e.shape), e.values)
     indices = e.indices.clone()
     for shift, d in zip(shifts, dims, strict=True):
         indices[d] = (indices[d] + shift) % max(e.shape[d], 1)
