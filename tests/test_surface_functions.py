@@ -731,6 +731,16 @@ def test_turns_keep_the_format_and_copy(fmt, index):
     same(a.grad, d.grad * scorch.map(a.detach(), torch.ones_like).to_dense())
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int64, torch.int8, torch.bool])
+def test_diagonals(dtype):
+    functions = [torch.diagonal, torch.diag, lambda a: a.T.diagonal(), lambda a: a.diagonal(-2), torch.trace]
+    for f in functions[: -1 if dtype == torch.bool else None]:  # which torch has no trace of
+        for d in (matrix(6, dtype=dtype), matrix(dtype=dtype), torch.zeros(0, 0, dtype=dtype)):
+            agree(f, d, formats=[fmt for fmt in FORMATS if d.shape[0] or "(" not in fmt])
+    twice = scorch.coo([[0, 0, 1], [0, 0, 0]], torch.tensor([1, 1, 1]).to(dtype), (2, 2))
+    same(twice.diagonal(), twice.to_dense().diagonal())
+
+
 # ---- products ----
 def test_products_under_other_names():
     d, x = matrix(), matrix(6, 4, seed=2, density=2)

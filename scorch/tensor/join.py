@@ -13,6 +13,7 @@ import torch
 import torch.utils.data
 
 from .. import _torch
+from . import rooms
 from .entries import (
     Entries,
     build,
@@ -371,6 +372,9 @@ def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
 
 
 # ---- parts of matrices ----
+_COMPUTED = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64}
+
+
 def _triangle(a: SparseTensor, keep) -> torch.Tensor:
     if a._ndim < 2:
         raise ValueError(f"expected at least 2 dimensions, got {a._ndim}")
@@ -396,6 +400,8 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     dim1, dim2 = axis(dim1, n), axis(dim2, n)
     if dim1 == dim2:
         raise ValueError("diagonal: expected two dimensions, got one twice")
+    if n == 2 and offset == 0 and input.shape[0] == input.shape[1] and input.dtype in _COMPUTED:
+        return rooms.expressions.einsum("ii->i", input, format="dense")
     e, rest = entries(input), [d for d in range(n) if d not in (dim1, dim2)]
     at = places(e.indices[dim2] - e.indices[dim1] == offset)
     place = e.indices[dim1 if offset >= 0 else dim2][at]
