@@ -512,12 +512,41 @@ def test_backward_builds_nothing_dense():
     assert float(done.stdout) < 20  # MB; the dense weight has 550
 
 
-def test_the_gradient_of_a_norm_is_zero_where_only_zeros_are_stored():
-    d = torch.tensor([[0.0, 0, 0], [3, 0, 4]], dtype=torch.float64)
-    a, x = scorch.sparse(d, "bsr(2,3)").requires_grad_(), d.clone().requires_grad_()
-    for t in (a, x):
-        torch.linalg.vector_norm(t, 2, 1).sum().backward()
-    torch.testing.assert_close(a.grad.to_dense(), x.grad)
+PLACES = [[0, 0, 1, 2, 2, 3], [0, 1, 1, 0, 3, 3]]  # with zeros stored in two rows, and a row of zeros
+LENGTHS = {
+    "vector_norm": torch.linalg.vector_norm,
+    "matrix_norm": torch.linalg.matrix_norm,
+    "norm 0.5": lambda a: a.norm(0.5),
+    "norm 1.5": lambda a: a.norm(1.5, dim=1) * FACTORS[0],
+    "norm 2 of rows": lambda a: a.norm(dim=1) * FACTORS[0],
+    "norm 3 of columns": lambda a: a.norm(3, dim=0) * FACTORS[0],
+    "dist": lambda a: torch.dist(a, FACTORS),
+    "normalize": lambda a: F.normalize(a) * FACTORS,
+    "cosine_similarity": lambda a: F.cosine_similarity(a, FACTORS),
+    "std": lambda a: a.std(1),
+}
+FACTORS = torch.arange(-7.0, 9.0, dtype=torch.float64).view(4, 4)
+
+
+@pytest.mark.parametrize("format", ("csr", "bsr(2,2)"))
+@pytest.mark.parametrize("length", LENGTHS)
+def test_derivatives_of_lengths_where_zeros_are_stored(length, format):
+    """As torch's, whose second derivatives at zero are NaN where there is none."""
+
+    def derivatives(matrix):
+        v = torch.tensor([3.0, 0, 4, 0, 0, -2], dtype=torch.float64, requires_grad=True)
+        y = LENGTHS[length](matrix(v))
+        (first,) = torch.autograd.grad(
+            y.sum() if y.layout is torch.strided else y.values().sum(), v, create_graph=True
+        )
+        return first, torch.stack([torch.autograd.grad(g, v, retain_graph=True)[0] for g in first])
+
+    found = derivatives(lambda v: scorch.coo(PLACES, v, (4, 4)).convert(format))
+    first, second = derivatives(
+        lambda v: torch.zeros(4, 4, dtype=v.dtype).index_put([*map(torch.tensor, PLACES)], v)
+    )
+    torch.testing.assert_close(found[0], first)
+    torch.testing.assert_close(found[1].where(second.isfinite(), second), second, equal_nan=True)
 
 
 # ---- maxima and minima of what is computed ----

@@ -181,7 +181,7 @@ def var(
 
 def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
     """``torch.std``; as :func:`var`."""
-    return var(input, *args, **kwargs).sqrt()
+    return _power(var(input, *args, **kwargs), 0.5)
 
 
 def with_mean(of: Callable) -> Callable:
@@ -324,7 +324,10 @@ def vector_norm(
         return amin(size, dim, keepdim)
     if ord < 0:
         return _of_all(size, ord, dim, keepdim)
-    return _root(sum_(size**ord, dim, keepdim), ord) if ord != 1 else sum_(size, dim, keepdim)
+    if ord == 1:
+        return sum_(size, dim, keepdim)
+    powers = _power(size, ord) if ord < 1 else a.square() if ord == 2 else size**ord
+    return _power(sum_(powers, dim, keepdim), 1 / ord)
 
 
 def _of_all(size: SparseTensor, ord: float, dim: Dims, keepdim: bool) -> torch.Tensor:
@@ -339,12 +342,12 @@ def _of_all(size: SparseTensor, ord: float, dim: Dims, keepdim: bool) -> torch.T
     return _finish(size, g, torch.where(there, total ** (1 / ord), 0), dims, keepdim)
 
 
-def _root(total: torch.Tensor, ord: float) -> torch.Tensor:
-    """total ** (1 / ord), whose gradient is 0 where total is, as that of torch's norms."""
-    if isinstance(total, SparseTensor):
-        return total._with_values(_root(total.values(), ord))
-    zero = total == 0
-    return torch.where(zero, 0, torch.where(zero, 1, total) ** (1 / ord))
+def _power(x: torch.Tensor, exponent: float) -> torch.Tensor:
+    """x ** exponent, whose gradients are 0 where x is, as those of torch's norms and deviations."""
+    if isinstance(x, SparseTensor):
+        return x._with_values(_power(x.values(), exponent))
+    zero = x == 0
+    return torch.where(zero, 0, torch.where(zero, 1, x) ** exponent)
 
 
 def norm(
