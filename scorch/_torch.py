@@ -552,8 +552,22 @@ single_level = enable_single_level_autograd_function
 outside_graphs = _disable_current_modes  # a with statement: what is computed there has numbers
 
 
-# What nodes derive from that are recorded at one level: functorch starts no machinery of its own for them.
-AutogradNode = torch.autograd.function._SingleLevelFunction
+def between_graphs(f: F) -> F:
+    """f itself, a backward function, which compiled autograd calls between its graphs."""
+    entry(f)._torchdynamo_disable = True
+    f._torchdynamo_disable_msg = "gradients of eager calls are taken between graphs: leave out fullgraph=True"
+    return f
+
+
+class AutogradNode(torch.autograd.function._SingleLevelFunction):
+    """A node that is recorded at one level: functorch starts no machinery of its own for it."""
+
+    def __init_subclass__(cls) -> None:
+        between_graphs(cls.backward)
+
+    @staticmethod
+    def _compiled_autograd_key(ctx):
+        return (ctx._autograd_function_id,)
 
 
 def in_functorch() -> bool:

@@ -1,5 +1,6 @@
 """torch.compile and torch.export: layers as one graph each, forward and backward, few recompilations."""
 
+import contextlib
 import io
 import os
 import shutil
@@ -573,6 +574,33 @@ def test_symbolic_trace_of_layers():
         traced = torch.fx.symbolic_trace(whole)
         torch.testing.assert_close(traced(given), whole(given))
         assert [n.target for n in traced.graph.nodes if n.op == "call_module"] == called
+
+
+def products(a, x):
+    return a @ x, x @ a, scorch.evaluate("y[i,k] = A[i,j] * A[i,j] * x[j,k]", A=a, x=x)
+
+
+RECORDED = {
+    "products": products,
+    "softmax": lambda a, x: (torch.softmax(a, 1) @ x, (a * x).values()),
+    "made": lambda a, x: (scorch.coo([[0, 1, 2], [2, 0, 0]], x[0, :3], (4, 4)) @ x, a.values()),
+    "attention": lambda a, x: (scorch.attention(x, x, x, a),),
+    "zeros": lambda a, x: (scorch.dynamic(torch.relu(x)) @ x, a.values()),
+}
+
+
+@pytest.mark.parametrize("made", RECORDED)
+def test_compiled_autograd_of_eager_calls(made):
+    def gradients(enabled):
+        a = scorch.sparse(torch.eye(4).roll(1, 0) + torch.eye(4) * 2).requires_grad_()
+        x = torch.linspace(-1, 1, 16).view(4, 4).requires_grad_()
+        loss = sum(y.square().sum() for y in RECORDED[made](a, x))
+        with enabled:
+            loss.backward()
+        return [g.to_dense() if scorch.is_sparse(g) else g for g in (a.grad, x.grad)]
+
+    with_graphs = torch._dynamo.compiled_autograd._enable(torch.compile(backend="eager"))
+    torch.testing.assert_close(gradients(with_graphs), gradients(contextlib.nullcontext()))
 
 
 def test_torchscript_is_refused():

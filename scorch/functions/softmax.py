@@ -164,6 +164,7 @@ class _Softmax(torch.autograd.Function):
         return result
 
     @staticmethod
+    @_torch.between_graphs
     def backward(ctx, grad):
         return _gradient(ctx.a, ctx.dim, ctx.log, *ctx.saved_tensors, grad), None, None, None
 
