@@ -579,7 +579,13 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize("format", ("bsr(2,2)", "bsc(2,4)", "ell(6)", "dia(16)", "compressed(0), dense(1)"))
+FILLED = (
+    *("bsr(2,2)", "bsc(2,4)", "ell(6)", "dia(16)", "compressed(0), dense(1)"),
+    *("csr of rows(<= 1) + bsr(2,2)", "compressed(0), dense(1) of rows(>= 2) + csr"),
+)
+
+
+@pytest.mark.parametrize("format", FILLED)
 @pytest.mark.parametrize("name", LAYERS)
 def test_zeros_that_fill_blocks_up_are_no_edges(name, format):
     torch.manual_seed(0)

@@ -285,6 +285,40 @@ def test_layers_of_graphs_take_them():
             torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-3)
 
 
+class Rectangular(torch.nn.Module):
+    """A layer over a matrix with fewer rows than columns, a buffer."""
+
+    def __init__(self, conv, matrix):
+        super().__init__()
+        self.conv = conv
+        self.register_buffer("matrix", matrix)
+
+    def forward(self, x):
+        gat = isinstance(self.conv, scorch.nn.GATConv)
+        return self.conv((x, x[: len(self.matrix)]) if gat else x, self.matrix)
+
+
+RECTANGLES = ("csr", "coo", "csc", "bsr(2,2)", "ell(9)", "csr of rows(<= 2) + coo")
+
+
+@pytest.mark.needs("2.11")
+@pytest.mark.parametrize("format", RECTANGLES)
+@pytest.mark.parametrize(
+    "conv", (scorch.nn.SAGEConv(3, 5), scorch.nn.GATConv(3, 5)), ids=("SAGEConv", "GATConv")
+)
+def test_one_graph_of_a_layer_over_a_rectangle(conv, format):
+    rows, x = graph(10)[:4], torch.rand(10, 3)
+    module, wanted = Rectangular(conv, rows.convert(format)), Rectangular(conv, rows)(x)
+    torch._dynamo.reset()
+    for f in (
+        module,
+        torch.compile(module, fullgraph=True, backend="aot_eager"),
+        torch.export.export(module, (x,), strict=False).module(),
+        torch.export.export(module, (x,), strict=True).module(),
+    ):
+        torch.testing.assert_close(f(x), wanted)
+
+
 def test_pairs_of_features_must_fit():
     conv, A, x = scorch.nn.SAGEConv(4, 3), graph(10)[:4], torch.rand(10, 4)
     torch.testing.assert_close(conv((x, x[:4]), A), conv(x, A))

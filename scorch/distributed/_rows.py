@@ -8,7 +8,8 @@ import torch
 import torch.distributed as dist
 
 from ..functions.products import sddmm
-from ..nn._graph import RowShards, mean_of
+from ..nn._edges import mean_of
+from ..nn._graph import RowShards
 from ..tensor.coordinates import coo
 from ..tensor.sparsetensor import SparseTensor
 from ._cut import Exchange, cut_rows, partition

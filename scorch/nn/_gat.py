@@ -18,7 +18,8 @@ from ..functions.softmax import softmax
 from ..tensor.entries import unfilled
 from ..tensor.making import from_components, sparse
 from ..tensor.sparsetensor import SparseTensor
-from ._graph import RowShards, _Derived, _traced, _zeros, is_plain, ones_of
+from ._edges import counted, ones_of
+from ._graph import RowShards, _Derived, _traced, _zeros, is_plain
 
 _FILLS = {"add": "sum", "sum": "sum", "mean": "mean", "min": "amin", "max": "amax", "mul": "prod"}
 
@@ -79,11 +80,13 @@ def edges_in_graph(
     ones = ones_of(graph, dtype) if given else None
     if given and not loops and str(graph.format) == "csr":
         return Edges(graph._with_values(ones), False)
-    if features or sources != targets:
+    if features or (sources != targets and not given):
         raise NotImplementedError(
-            "edge features and graphs of two kinds of nodes in a compiled GATConv: expected a SparseTensor "
-            "in csr and add_self_loops=False; make it outside, with features in the order of its entries"
+            "edge features, or an edge_index of two kinds of nodes, in a compiled GATConv: expected a "
+            "SparseTensor, with features in csr, in the order of its entries, and add_self_loops=False"
         )
+    if sources != targets:
+        return Edges(counted(graph, loops, dtype), True)
     return Edges(_traced(graph, ones, sources, loops, "").to(dtype), True)
 
 

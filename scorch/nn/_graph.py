@@ -14,16 +14,17 @@ from typing import Any
 import torch
 from torch import nn
 
-from .._torch import apart, constant, contents, in_transform, is_compiling, lasting, surely, unknown_size
+from .._torch import apart, contents, in_transform, is_compiling, lasting, surely, unknown_size
 from ..functions import autocast
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
 from ..tensor.entries import unfilled
-from ..tensor.format import fills, layout
+from ..tensor.format import layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, needs_grad
 from ..tensor.wrapping import wrap
+from ._edges import edges_and_weights, mean_of, ones_of
 from ._recent import Recent
 from ._relations import cube_of, relational
 
@@ -78,12 +79,6 @@ _lib.define(
     " -> Tensor"
 )
 _recent = Recent()
-
-
-def edges_and_weights(matrix: SparseTensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sources and targets [2, E], and weights [E]."""
-    matrix = unfilled(matrix)
-    return matrix.indices().flip(0), matrix.values()
 
 
 def _matrix_of(
@@ -244,31 +239,6 @@ def normalized_of(
         graph, weight = edges_and_weights(graph)
     made = from_edge_index(graph, weight, num_nodes=nodes, add_self_loops=loops, normalize="sym")
     return made.to(dtype) if sparse_graph else made
-
-
-@constant
-def has_filling(format: str) -> bool:
-    """Whether a matrix of this format stores zeros that are no edges."""
-    return fills(layout(format, 2))
-
-
-def ones_of(graph: SparseTensor, dtype: torch.dtype) -> torch.Tensor:
-    """[nnz]: one for each edge, and zero for what fills blocks up."""
-    values = graph.values()
-    return (values != 0).to(dtype) if has_filling(graph._fmt) else torch.ones_like(values, dtype=dtype)
-
-
-def mean_of(graph: SparseTensor, dtype: torch.dtype) -> SparseTensor:
-    """[T, S]: the edges of each target, all alike, with sum 1."""
-    graph = unfilled(graph)
-    if str(graph.format) == "csr":
-        count = graph.pos(1).diff()
-        return graph._with_values(
-            count.to(dtype).reciprocal().repeat_interleave(count, output_size=graph.nnz)
-        )
-    row = graph.indices()[0].long()
-    count = torch.bincount(row, minlength=graph.shape[0])
-    return graph._with_values(count.to(dtype).reciprocal()[row])
 
 
 def _zeros(size: int) -> nn.Parameter:

@@ -73,7 +73,7 @@ def composed_of(formats: Sequence[str], rules: Sequence[Rule | None] = ()) -> st
 
 def fills(form: Layout) -> bool:
     """Whether it stores places without an entry, as zeros: blocks, and rows that are dense."""
-    return bool(form.levels) and form.levels[-1][0] == "dense"
+    return any(map(fills, form.parts)) or (bool(form.levels) and form.levels[-1][0] == "dense")
 
 
 def _buckets(text: str) -> str:

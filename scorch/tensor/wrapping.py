@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import torch
 
@@ -17,9 +18,9 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
         return assembled(form.text, tuple(shape), *arrays)
-    kind = _OnTheWay if torch.compiler.is_exporting() else SparseTensor
-    if is_composed(form.text):
-        kind = rooms.composed.Composed
+    kind = rooms.composed.Composed if is_composed(form.text) else SparseTensor
+    if torch.compiler.is_exporting():
+        kind = _on_the_way(kind)
     return made(kind, form.text, form.names, tuple(shape), arrays)
 
 
@@ -47,11 +48,11 @@ def fresh(form: Layout, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]
     return self
 
 
-class _OnTheWay(SparseTensor):
-    """A SparseTensor made while torch.export traces.
+@cache
+def _on_the_way(kind: type) -> type:
+    """The class of SparseTensors of a kind that are made while torch.export traces.
 
-    It follows reads of the components of SparseTensors, as it must for inputs; of this one it knows the
+    It follows reads of the components of SparseTensors, as it must for inputs; of these it knows the
     arrays already, and they are read as they are.
     """
-
-    __getattribute__ = torch.Tensor.__getattribute__
+    return type(f"_{kind.__name__}OnTheWay", (kind,), {"__getattribute__": torch.Tensor.__getattribute__})
