@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from numbers import Number
@@ -347,9 +347,30 @@ def keep_whole(package: str) -> None:
     replace(torch.fx.Tracer, "is_leaf_module", leaves)
 
 
-def is_symbolic(x: object) -> bool:
-    """Whether x stands for a tensor where torch.fx traces: functions of it are nodes of another graph."""
-    return hasattr(type(x), "__torch_function__") and not isinstance(x, torch.Tensor)
+def are_symbols(types: Sequence[type]) -> bool:
+    """Whether one of these types of arguments stands for a tensor where torch.fx traces."""
+    return any(issubclass(t, torch.fx.Proxy) for t in types)
+
+
+def symbol_in(given: Iterable[object]) -> torch.fx.Proxy | None:
+    """What stands for a tensor among arguments, where torch.fx traces."""
+    return next((x for x in given if isinstance(x, torch.fx.Proxy)), None)
+
+
+def noted(symbol: torch.fx.Proxy, f: Callable, args: tuple, kwargs: dict[str, object]) -> torch.fx.Proxy:
+    """The node of a call in the graph of a symbol."""
+    return type(symbol).__torch_function__(f, (), args, kwargs)
+
+
+def symbolic(f: F) -> F:
+    """f, of which a call on a symbol is a node."""
+
+    @wraps(f)
+    def call(*args: object, **kwargs: object) -> object:
+        symbol = None if is_compiling() else symbol_in((*args, *kwargs.values()))
+        return f(*args, **kwargs) if symbol is None else noted(symbol, call, args, kwargs)
+
+    return call
 
 
 def unknown_size() -> int:

@@ -552,6 +552,37 @@ def test_symbolic_trace():
     assert any(n.op == "get_attr" and n.target == "a" for n in traced.graph.nodes)
 
 
+NOTED = {
+    "products": lambda a, x: (
+        torch.matmul(a, x) + a.matmul(x) + torch.mm(a, x) + a.mm(x) + torch.sparse.mm(a, x)
+    ),
+    "vectors": lambda a, x: a.mv(x[0]) + torch.mv(a, x[1]) + torch.addmm(x, a, x),
+    "arithmetic": lambda a, x: ((a * x).sin() + torch.softmax(x * a, 1) - scorch.softmax(a * x)) @ x,
+    "sums": lambda a, x: a + x - torch.add(a, x) + torch.where(a > x, x, 0.5) - (x - a) * torch.maximum(a, x),
+    "attention": lambda a, x: scorch.attention(x, x, x, a) + F.scaled_dot_product_attention(x, x, x, a),
+    "one tensor": lambda a, x: a.T[:, 1:] @ x[1:] + scorch.sddmm(a, x, x) @ x + scorch.log_softmax(a, 0) @ x,
+}
+
+
+@pytest.mark.parametrize("format", ("csr", "csr of rows(<= 2) + coo"))
+@pytest.mark.parametrize("call", NOTED)
+def test_symbols_of_torch_fx_in_calls_on_a_buffer(call, format):
+    """Whatever takes a symbol beside a SparseTensor is a node; nothing is computed before."""
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer(
+                "a", scorch.sparse(torch.eye(4) * 2 + torch.eye(4).roll(1, 0)).convert(format)
+            )
+
+        def forward(self, x):
+            return NOTED[call](self.a, x)
+
+    module, x = Module(), torch.rand(4, 4)
+    torch.testing.assert_close(torch.fx.symbolic_trace(module)(x), module(x))
+
+
 class Convolved(torch.nn.Module):
     """A layer over a graph that is a buffer."""
 

@@ -6,6 +6,7 @@ import torch
 from torch._guards import detect_fake_mode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
+from .. import _torch
 from ..tensor.sparsetensor import SparseTensor
 from . import autocast
 from .dynamic import Dynamic, unwrapped
@@ -53,6 +54,7 @@ def _four(x: torch.Tensor) -> torch.Tensor:
     return x[(None,) * (4 - x.dim())]
 
 
+@_torch.symbolic
 def attention(
     q: torch.Tensor,
     k: torch.Tensor,

@@ -276,9 +276,9 @@ def compute(
         found = quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
-    if symbols := [x for x in operands if _torch.is_symbolic(x) and not isinstance(x, Dynamic)]:
+    if (symbol := _torch.symbol_in(operands)) is not None:
         given = (expression, names, written(format), schedule, implicit, *operands)
-        return type(symbols[0]).__torch_function__(compute_in_graph, (), given)
+        return _torch.noted(symbol, compute_in_graph, given, {})
     if not names and len(operands) > 1 and autocast.is_on():  # a product
         return autocast.called(
             lambda *xs: compute(expression, names, xs, format, schedule, implicit, out), *operands

@@ -328,6 +328,7 @@ def _whole(name: str, number: object) -> int:
         raise TypeError(f"topk: expected an integer for {name}, got {number!r}") from None
 
 
+@_torch.symbolic
 def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> SparseTensor:
     """The k largest entries along a dimension of a dense tensor, as a sparse tensor: one pass over x.
 

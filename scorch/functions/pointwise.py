@@ -247,9 +247,9 @@ def _operand(x: object) -> object:
         return None
     if _is_scalar(x) or (isinstance(x, torch.Tensor) and x.layout is torch.strided):
         return x
-    if isinstance(x, torch.Tensor) or hasattr(x, "tocoo"):
+    if isinstance(x, torch.Tensor) or hasattr(type(x), "tocoo"):  # a symbol of torch.fx has any attribute
         return sparse(x)
-    return _torch.as_tensor(x) if hasattr(x, "__array__") else None
+    return _torch.as_tensor(x) if hasattr(type(x), "__array__") else None
 
 
 def binary(f: Callable, name: str, kind: int) -> Callable:

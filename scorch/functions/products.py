@@ -440,6 +440,7 @@ def _type_of_integers(dtype: torch.dtype, equation: str, shapes: Sequence[tuple[
 
 
 # ---- products at sparse places ----
+@_torch.symbolic
 def sddmm(mask: SparseTensor, Q: torch.Tensor, K: torch.Tensor) -> SparseTensor:
     """``mask * (Q @ K.mT)``, computed where the mask stores values only.
 

@@ -189,6 +189,7 @@ def softmin(input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: tor
     return softmax(-input, dim, dtype=dtype)
 
 
+@_torch.symbolic
 def softmax(
     input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> SparseTensor:
@@ -204,6 +205,7 @@ def softmax(
     return _called(input, dim, dtype, False)
 
 
+@_torch.symbolic
 def log_softmax(
     input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> SparseTensor:

@@ -82,6 +82,8 @@ class Composed(SparseTensor):
     # ---- layers of torch ----
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if len(types) > 1 and _torch.are_symbols(types):
+            return NotImplemented
         handler = HANDLERS.get(func)
         method = getattr(handler, "method", None)
         if method and args and isinstance(args[0], Composed):
