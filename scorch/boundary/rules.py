@@ -21,6 +21,7 @@ import torch
 from .. import _torch
 from ..functions.gradients import Gradient, fit, gradient_of, gradients_by, identity, mask, results_read
 from ..functions.program import TAB, Result, results, type_name
+from ..functions.run import NO_SIZES
 from ..tensor.format import layout
 from . import wrappers
 
@@ -94,7 +95,7 @@ def _call(program: str, groups: Sequence[Group]) -> list[Group]:
     tensors = [t for g in groups for t in (*g.structure, g.values)]
     lines = _lines(program)
     sizes = [n for g, (_, _, format) in zip(groups, lines, strict=True) if format for n in g.shape]
-    sizes += _torch.symbols_in([t.shape[0] for t in tensors if t.dim()])
+    sizes = sizes + _torch.symbols_in([t.shape[0] for t in tensors if t.dim()]) or NO_SIZES
     results = _results(program, groups)
     if len(results) == 1 and results[0].is_dense:
         outs = [torch.ops.scorch.evaluate(program, tensors, sizes)]

@@ -23,6 +23,7 @@ from .dynamic import Dynamic, resolved
 from .gradients import run_eagerly
 from .program import results, type_name
 
+NO_SIZES = [0]  # AOTInductor hands an empty list over as None; a program reads as many as it needs
 _printed: set[str] = set()
 
 Out = torch.Tensor | tuple[torch.Tensor | None, ...] | None
@@ -119,6 +120,7 @@ def through_operator(program: str, operands: list[torch.Tensor]) -> list[torch.T
             tensors.append(x)
     ranks, types = tuple(x.dim() for x in operands), tuple(type_name(x.dtype) for x in operands)
     described = _described(program, ranks, types)
+    sizes = sizes or NO_SIZES
     if len(described) == 1 and described[0][1]:
         return [torch.ops.scorch.evaluate(program, tensors, sizes)]
     arrays, at, results = torch.ops.scorch.program(program, tensors, sizes), 0, []
