@@ -24,6 +24,7 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch._lowrank import _svd_lowrank as svd_lowrank
 from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
+from torch.fx.experimental.proxy_tensor import PythonKeyTracer
 from torch.jit import _recursive
 from torch.nn.modules.module import _has_any_global_hook
 from torch.serialization import _legacy_load
@@ -345,6 +346,23 @@ def keep_whole(package: str) -> None:
         return is_leaf_module
 
     replace(torch.fx.Tracer, "is_leaf_module", leaves)
+
+
+def refuse_in_results(cls: type) -> None:
+    """torch.export refuses results of a class, made on its way, which would be constants of its graph."""
+
+    def telling(plainly: Callable) -> Callable:
+        def create_arg(self: object, a: object) -> object:
+            if isinstance(a, cls):
+                raise NotImplementedError(
+                    "torch.export: expected dense results, got a SparseTensor that is made in the module, "
+                    "which its graphs cannot return: return A.values(), and A.indices() where unknown"
+                )
+            return plainly(self, a)
+
+        return create_arg
+
+    replace(PythonKeyTracer, "create_arg", telling)
 
 
 def are_symbols(types: Sequence[type]) -> bool:

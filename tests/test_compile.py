@@ -434,6 +434,27 @@ class Buffered(torch.nn.Module):
         return torch.relu(self.a @ x - 1) + y + z[:, None]
 
 
+@pytest.mark.parametrize("strict", (False, True))
+def test_export_returns_no_sparse_tensor_that_it_makes(strict):
+    class Module(torch.nn.Module):
+        def __init__(self, f):
+            super().__init__()
+            self.f = f
+
+        def forward(self, a):
+            return self.f(a)
+
+    for format in ("csr", "csr of rows(<= 2) + coo"):
+        a = scorch.sparse(torch.eye(4) * 2).convert(format)
+        with pytest.raises(NotImplementedError, match=r"expected dense results, got a SparseTensor"):
+            torch.export.export(Module(lambda a: [a * 2]), (a,), strict=strict)
+        exported = torch.export.export(Module(lambda a: (a, (a * 2).values())), (a,), strict=strict)
+        torch.export.save(exported, file := io.BytesIO())
+        file.seek(0)
+        same, values = torch.export.load(file).module()(a)
+        assert torch.equal(same.to_dense(), a.to_dense()) and torch.equal(values, 2 * a.values())
+
+
 def test_programs_are_strings_of_one_line():
     """torch pastes them into C++."""
     texts = []

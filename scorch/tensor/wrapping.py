@@ -48,11 +48,20 @@ def fresh(form: Layout, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]
     return self
 
 
-@cache
-def _on_the_way(kind: type) -> type:
-    """The class of SparseTensors of a kind that are made while torch.export traces.
+class _OnTheWay:
+    """What is made while torch.export traces.
 
     It follows reads of the components of SparseTensors, as it must for inputs; of these it knows the
     arrays already, and they are read as they are.
     """
-    return type(f"_{kind.__name__}OnTheWay", (kind,), {"__getattribute__": torch.Tensor.__getattribute__})
+
+    __getattribute__ = torch.Tensor.__getattribute__
+
+
+@cache
+def _on_the_way(kind: type) -> type:
+    """SparseTensors of a kind that are made then."""
+    return type(f"_{kind.__name__}OnTheWay", (_OnTheWay, kind), {})
+
+
+_torch.refuse_in_results(_OnTheWay)
