@@ -50,11 +50,11 @@ for _kind in (SparseTensor, Composed):
     ForkingPickler.register(_kind, _to_another_process)
 _rebuild_v1.__module__ = "scorch._tensor"
 torch.serialization.add_safe_globals([_rebuild_v1])
-sys.modules.update(
-    {
-        "scorch._format": format,
-        "scorch._reorder": reorder,
-        "scorch._sparsify": sparsify,
-        "scorch._tensor": sys.modules[__name__],
-    }
-)
+for _name, _module in {
+    "_format": format,
+    "_reorder": reorder,
+    "_sparsify": sparsify,
+    "_tensor": sys.modules[__name__],
+}.items():
+    sys.modules[f"scorch.{_name}"] = _module
+    setattr(sys.modules["scorch"], _name, _module)  # where dill looks for it
