@@ -549,6 +549,36 @@ def test_derivatives_of_lengths_where_zeros_are_stored(length, format):
     torch.testing.assert_close(found[1].where(second.isfinite(), second), second, equal_nan=True)
 
 
+class Doubled(torch.autograd.Function):
+    """A user's node that returns a dense gradient."""
+
+    @staticmethod
+    def forward(ctx, a):
+        return a.to_dense() * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+@pytest.mark.parametrize("format", ("csr", "ell(2)", "csr of rows(<= 1) + coo"))
+def test_dense_gradients_of_nodes_and_sparse_ones_add_up(format):
+    x = torch.tensor([[1.0, 0], [2, 3]])
+    a = scorch.sparse(x).convert(format).requires_grad_()
+    wanted = torch.full((2, 2), 3.0)
+    for losses in (
+        [lambda: Doubled.apply(a).sum() + a.sum()],
+        [lambda: a.sum() + Doubled.apply(a).sum()],
+        [lambda: Doubled.apply(a).sum(), a.sum],
+        [a.sum, lambda: Doubled.apply(a).sum()],
+    ):
+        a.grad = None
+        for loss in losses:
+            loss().backward()
+        got = a.grad.to_dense() if scorch.is_sparse(a.grad) else a.grad
+        torch.testing.assert_close(got[x != 0], wanted[x != 0])
+
+
 # ---- maxima and minima of what is computed ----
 EXTREMA = {
     "R[i,j] min= B[l,j,i] * 0.7 * A[n,m]": lambda a, b: (b[:, :, :, None, None] * 0.7 * a).amin((0, 3, 4)).T,

@@ -101,8 +101,12 @@ def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
     """What autograd adds up: gradients of one structure; elsewhere what the function of torch means.
 
     In a graph one of them may come from outside, with arrays of its own: of the same tensor, whose they are.
+    A dense gradient, as a user's node may return it, counts at the entries of the other.
     """
     sparse = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
+    if not sparse and _torch.in_backward():
+        like, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
+        return like._like((*like._arrays()[:-1], like._val + writing.values_at(like, dense)))
     alike = sparse and _torch.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
     if not sparse or not (alike or same_structure(a, b)):
         if not _torch.in_backward():
@@ -148,6 +152,8 @@ def _on_stored(func: Callable) -> Callable:
 
     def step(a: SparseTensor, *args: object, **kwargs: object) -> SparseTensor:
         if not isinstance(a, SparseTensor):
+            if func is aten.add_.Tensor and _torch.in_backward():  # to a dense gradient that was there
+                return a.add_(args[0].to_dense())
             raise NotImplementedError(
                 f"{func} changes a dense tensor by a SparseTensor: hold the values as the parameter"
             )
