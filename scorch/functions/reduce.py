@@ -315,7 +315,7 @@ def vector_norm(
     a = input.coalesce() if dtype is None else input.coalesce().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
-    size = a.abs()
+    size = a if ord == 2 else a.abs()  # the square of |x| has no second derivative at zero
     if ord == math.inf:
         return amax(size, dim, keepdim)
     if ord == 0:
@@ -326,7 +326,7 @@ def vector_norm(
         return _of_all(size, ord, dim, keepdim)
     if ord == 1:
         return sum_(size, dim, keepdim)
-    powers = _power(size, ord) if ord < 1 else a.square() if ord == 2 else size**ord
+    powers = _power(size, ord) if ord < 1 else size**ord
     return _power(sum_(powers, dim, keepdim), 1 / ord)
 
 
