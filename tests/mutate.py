@@ -41,6 +41,7 @@ PACKAGE = {  # instead of all that, the Python tests of files whose path begins 
     "compiler/path/": STEPS,
     "compiler/expr/inline": STEPS,
     "compiler/expr/twins": ("test_twins",),
+    "run/dense": STEPS,
     "run/steps": STEPS,
     "run/holes": STEPS,
 }
