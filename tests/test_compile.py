@@ -572,13 +572,16 @@ def test_the_kernel_called_with_what_is_no_plain_tensor():
         (lambda crow, col, val, x: (crow, col, val), ValueError, "operand tensors"),
         (lambda crow, col, val, x: (crow, col, val, x, x), ValueError, "operand tensors"),
         (lambda crow, col, val, x: (crow, col, val, x[1:]), ValueError, "9"),
+        (lambda crow, col, val, x: (crow, col.long(), val, x), TypeError, r"others \(i32\), got i64"),
+        (lambda crow, col, val, x: (crow, col.repeat(2, 1).T[:, 0], val, x), ValueError, "contiguous"),
+        (lambda crow, col, val, x: (crow.float(), col, val, x), TypeError, "indices, got f32"),
     ],
 )
 def test_the_kernel_called_with_what_does_not_fit(change, error, says):
     given = change(*parts(scorch.sparse(torch.eye(9), "csr"), torch.rand(9, 3)))
     with pytest.raises(error, match=says):
         torch.ops.scorch.direct(PRODUCT, given, (9, 9))
-    with pytest.raises(error, match="sizes"):
+    with pytest.raises(ValueError, match="sizes"):
         torch.ops.scorch.direct(PRODUCT, given, (9,))
 
 

@@ -456,3 +456,8 @@ def test_constants_that_float64_rounds():
         with pytest.raises(ValueError, match="rounded in float64"):
             scorch.evaluate(f"C[i,j] = A[i,j] * {number}", A=a)
         assert scorch.evaluate("C[i,j] = A[i,j] * a", A=a, a=number).values().tolist() == [number] * 2
+
+
+def test_more_dimensions_than_there_are():
+    with pytest.raises(NotImplementedError, match="at most 8 dimensions, got 9: join some"):
+        scorch.einsum("abcdefghi->a", torch.ones([2] * 9))

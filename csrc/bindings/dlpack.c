@@ -93,7 +93,10 @@ static int describe(const sc_dl_tensor *d, sc_borrowed *out)
 {
     sc_view *v = &out->t.view;
     if (d->ndim > SC_MAXDIM) {
-        PyErr_Format(PyExc_ValueError, "expected at most %d dimensions, got %d", SC_MAXDIM, (int)d->ndim);
+        PyErr_Format(
+            PyExc_NotImplementedError,
+            "expected tensors of at most %d dimensions, got %d: join some (flatten), or split the expression",
+            SC_MAXDIM, (int)d->ndim);
         return -1;
     }
     out->n = 1;

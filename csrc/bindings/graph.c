@@ -87,14 +87,20 @@ static int component(graph *c, sc_tensor *t, const void **data, int64_t *n, bool
     const sc_tensor *x = next_tensor(c);
     if (!x) return c->e.code;
     if (x->format.ndim != 1 || (x->view.dim[0] > 1 && x->view.stride[0] != 1))
-        return sc_error(&c->e, SC_EVALUE, "operand tensor %d: expected a contiguous one-dimensional array",
-                        (int)c->next - 1);
+        return sc_error(
+            &c->e, SC_EVALUE,
+            "operand tensor %d: expected a contiguous array of one dimension, got %d dimensions with "
+            "other strides: call .contiguous() or .reshape(-1)",
+            (int)c->next - 1, x->format.ndim);
     if (!values && x->dtype != SC_I32 && x->dtype != SC_I64)
-        return sc_error(&c->e, SC_ETYPE, "operand tensor %d: expected int32 or int64 indices",
-                        (int)c->next - 1);
+        return sc_error(&c->e, SC_ETYPE,
+                        "operand tensor %d: expected int32 or int64 indices, got %s: cast with .to()",
+                        (int)c->next - 1, sc_dtype_name(x->dtype));
     if (!values && *n >= 0 && x->dtype != t->itype)
-        return sc_error(&c->e, SC_ETYPE, "operand tensor %d: expected one index type for all of pos and crd",
-                        (int)c->next - 1);
+        return sc_error(
+            &c->e, SC_ETYPE,
+            "operand tensor %d: expected the index type of the others (%s), got %s: cast with .to()",
+            (int)c->next - 1, sc_dtype_name(t->itype), sc_dtype_name(x->dtype));
     *(values ? &t->dtype : &t->itype) = x->dtype;
     *data = x->view.val;
     *n = x->view.dim[0];

@@ -143,21 +143,20 @@ static matrices by_rows(const matrices *x)
     return y;
 }
 
-static int run(const matrices *given, sc_err *e)
+static bool run(const matrices *given)
 {
     const bool tidy = given->batch > 1 || given->dtype == SC_BF16;
     const matrices x = tidy ? by_rows(given) : *given;
     const int64_t dim[3] = {x.batch, x.m, x.n};
     const bool apart = tidy && !is_tidy(dim, x.out_stride, false, x.dtype);
     AtenTensorHandle out = over(x.out, dim, x.out_stride, x.dtype), made = apart ? empty(dim, x.dtype) : NULL;
-    const bool room = out && (made || !apart);
     bool done = false;
-    if (room && !multiply_by_onednn(&x, out, &done)) done = multiply(&x, apart ? made : out, tidy);
+    if (out && (made || !apart) && !multiply_by_onednn(&x, out, &done))
+        done = multiply(&x, apart ? made : out, tidy);
     if (done && apart) done = !torch.aoti_torch_copy_(out, made, 0);
     sc_torch_drop(&out);
     sc_torch_drop(&made);
-    if (!room) return sc_error(e, SC_ENOMEM, "out of memory for a dense product");
-    return done ? SC_OK : sc_torch_broken(e);
+    return done;
 }
 
 /* ---- any order of axes ---- */
@@ -222,30 +221,33 @@ static bool gather(side *s, sc_dtype t, bool filled)
 
 static void *where(const side *s) { return s->copy ? s->copy : s->data; }
 
-/* Nothing is recorded. */
+static bool multiply_sides(const sc_dense_product *p, side *a, side *b, side *out)
+{
+    if (!gather(a, p->dtype, true) || !gather(b, p->dtype, true) || !gather(out, p->dtype, false))
+        return false;
+    matrices x = {.a = where(a),
+                  .b = where(b),
+                  .out = where(out),
+                  .dtype = p->dtype,
+                  .batch = a->size[0],
+                  .m = a->size[1],
+                  .n = b->size[2],
+                  .k = a->size[2]};
+    memcpy(x.a_stride, a->group, sizeof x.a_stride);
+    memcpy(x.b_stride, b->group, sizeof x.b_stride);
+    memcpy(x.out_stride, out->group, sizeof x.out_stride);
+    return run(&x) && (!out->copy || copy(out, p->dtype, true));
+}
+
+/* Nothing is recorded. What fails where extents agree has no memory. */
 int sc_torch_multiply(const sc_dense_product *p, sc_err *e)
 {
     side a = side_of(p, A, (int[]){SC_BATCH, SC_ROWS, SC_SUMMED}),
          b = side_of(p, B, (int[]){SC_BATCH, SC_SUMMED, SC_COLUMNS}),
          out = side_of(p, OUT, (int[]){SC_BATCH, SC_ROWS, SC_COLUMNS});
-    if (gather(&a, p->dtype, true) && gather(&b, p->dtype, true) && gather(&out, p->dtype, false)) {
-        matrices x = {.a = where(&a),
-                      .b = where(&b),
-                      .out = where(&out),
-                      .dtype = p->dtype,
-                      .batch = a.size[0],
-                      .m = a.size[1],
-                      .n = b.size[2],
-                      .k = a.size[2]};
-        memcpy(x.a_stride, a.group, sizeof x.a_stride);
-        memcpy(x.b_stride, b.group, sizeof x.b_stride);
-        memcpy(x.out_stride, out.group, sizeof x.out_stride);
-        if (!run(&x, e) && out.copy && !copy(&out, p->dtype, true)) sc_torch_broken(e);
-    } else {
-        sc_error(e, SC_ENOMEM, "out of memory for a dense product");
-    }
+    const bool done = multiply_sides(p, &a, &b, &out);
     sc_work_give(a.copy);
     sc_work_give(b.copy);
     sc_work_give(out.copy);
-    return e->code;
+    return done ? SC_OK : sc_error(e, SC_ENOMEM, "out of memory for a dense product");
 }
