@@ -573,7 +573,11 @@ def test_the_kernel_called_with_what_is_no_plain_tensor():
         (lambda crow, col, val, x: (crow, col, val, x, x), ValueError, "operand tensors"),
         (lambda crow, col, val, x: (crow, col, val, x[1:]), ValueError, "9"),
         (lambda crow, col, val, x: (crow, col.long(), val, x), TypeError, r"others \(i32\), got i64"),
-        (lambda crow, col, val, x: (crow, col.repeat(2, 1).T[:, 0], val, x), ValueError, "contiguous"),
+        (
+            lambda crow, col, val, x: (crow, torch.stack([col, col], 1)[:, 0], val, x),
+            ValueError,
+            "contiguous",
+        ),
         (lambda crow, col, val, x: (crow.float(), col, val, x), TypeError, "indices, got f32"),
     ],
 )
