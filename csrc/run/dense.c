@@ -10,10 +10,10 @@ void sc_dense_shape(const Dense *d, int ndim, const sc_tensor *in, int64_t *dim)
 /* Behind those that the group has; the last of them goes on where the new one ends, or is another axis. */
 static void add(sc_dense_product *p, int group, const sc_dense_axis *x)
 {
-    sc_dense_axis *last = &p->axis[group][p->n[group] - 1];
+    const int n = p->n[group];
+    sc_dense_axis *last = p->axis[group] + (n ? n - 1 : 0);
     if (x->size == 1) return;
-    if (p->n[group] && last->a == x->size * x->a && last->b == x->size * x->b &&
-        last->out == x->size * x->out)
+    if (n && last->a == x->size * x->a && last->b == x->size * x->b && last->out == x->size * x->out)
         *last = (sc_dense_axis){last->size * x->size, x->a, x->b, x->out};
     else
         p->axis[group][p->n[group]++] = *x;
