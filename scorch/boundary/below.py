@@ -13,7 +13,7 @@ from numbers import Number
 
 import torch
 
-from ..functions import choose, reduce, softmax
+from ..functions import choose, reduce
 from ..tensor import index, join
 from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor
 from . import dispatch, distributed
@@ -47,17 +47,9 @@ def _index(a: torch.Tensor, indices: list) -> torch.Tensor:
     return index.getitem(a, tuple(slice(None) if i is None else i for i in indices))
 
 
-def _softmax(a: SparseTensor, dim: int, half_to_float: bool, log: bool = False) -> SparseTensor:
-    return (softmax.log_softmax if log else softmax.softmax)(
-        a, dim, dtype=torch.float32 if half_to_float else None
-    )
-
-
 _OWN = {
     "_has_same_storage_numel": lambda a, b: a.numel() == b.numel(),
-    "_log_softmax": lambda a, dim, half_to_float: _softmax(a, dim, half_to_float, True),
     "_reshape_alias": lambda a, size, stride: join.reshape(a, size),
-    "_softmax": _softmax,
     "_unsafe_view": lambda a, size: join.reshape(a, size),
     "index": _index,
     "is_same_size": lambda a, b: tuple(a.shape) == tuple(b.shape),
