@@ -61,14 +61,11 @@ static PyObject *direct(PyObject *module, PyObject *const *args, Py_ssize_t n)
         return PyErr_Format(PyExc_TypeError, "expected direct(program, operands, sizes)");
     if (!(g.text = PyUnicode_AsUTF8AndSize(args[0], &length))) return NULL;
     g.length = (size_t)length;
-    g.noperand = (size_t)PyTuple_Size(args[1]), g.nsize = (size_t)PyTuple_Size(args[2]);
-    sc_tensor *operand = sc_work_take(g.noperand * sizeof *operand + g.nsize * sizeof *g.size + 1);
-    if (!operand) return PyErr_NoMemory();
-    int64_t *size = (int64_t *)(void *)(operand + g.noperand);
-    g.operand = operand, g.size = size;
-    const int plain = read_sizes(args[2], size) ? -1 : look_at(s, args[1], operand);
+    if (!sc_graph_open(&g, (size_t)PyTuple_Size(args[1]), (size_t)PyTuple_Size(args[2])))
+        return PyErr_NoMemory();
+    const int plain = read_sizes(args[2], g.size) ? -1 : look_at(s, args[1], g.operand);
     PyObject *y = plain > 0 ? run(s, &g) : plain ? NULL : Py_NewRef(Py_NotImplemented);
-    sc_work_give(operand);
+    sc_work_give(g.operand);
     return y;
 }
 

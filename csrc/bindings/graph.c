@@ -461,6 +461,15 @@ static void finish(graph *c)
     sc_template_put(c->template);
 }
 
+bool sc_graph_open(sc_graph_call *g, size_t noperand, size_t nsize)
+{
+    g->operand = sc_work_take(noperand * sizeof *g->operand + nsize * sizeof *g->size + 1);
+    if (!g->operand) return false;
+    g->size = (int64_t *)(void *)(g->operand + noperand);
+    g->noperand = noperand, g->nsize = nsize;
+    return true;
+}
+
 int sc_graph_run(const sc_graph_call *given, sc_err *e)
 {
     graph *c = begin();

@@ -14,8 +14,6 @@
  * and the throw is the last statement. This file is compiled with -fexceptions. */
 #include "torch_graph.h"
 
-#include <string.h>
-
 #define torch sc_torch
 
 bool sc_torch_grad_enabled(void) { return torch.aoti_torch_grad_mode_is_enabled(); }
@@ -24,54 +22,48 @@ bool sc_torch_grad_enabled(void) { return torch.aoti_torch_grad_mode_is_enabled(
 typedef struct {
     StringHandle program;
     StableListHandle operands, sizes;
-    size_t noperand, nsize;
     AtenTensorHandle *handle; /* of every operand tensor */
-    sc_tensor *operand;
-    int64_t *size;
+    sc_graph_call call;
 } arguments;
 
-static int open_sizes(arguments *a)
+static int open_sizes(arguments *a, sc_err *e)
 {
-    for (size_t i = 0; i < a->nsize; i++) {
+    for (size_t i = 0; i < a->call.nsize; i++) {
         StableIValue v;
-        if (torch.torch_list_get_item(a->sizes, i, &v)) return -1;
-        a->size[i] = (int64_t)v;
-    }
-    return 0;
-}
-
-static int open_operands(arguments *a, sc_err *e)
-{
-    for (size_t i = 0; i < a->noperand; i++) {
-        StableIValue v;
-        if (torch.torch_list_get_item(a->operands, i, &v)) return sc_torch_broken(e);
-        a->handle[i] = (AtenTensorHandle)(uintptr_t)v;
-        if (sc_torch_view(a->handle[i], &a->operand[i], e)) return e->code;
+        if (torch.torch_list_get_item(a->sizes, i, &v)) return sc_torch_broken(e);
+        a->call.size[i] = (int64_t)v;
     }
     return SC_OK;
 }
 
-/* Room for all is one block, which is kept between calls. */
-static int open_arguments(arguments *a, sc_graph_call *g, sc_err *e)
+static int open_operands(arguments *a, sc_err *e)
 {
-    if (torch.torch_string_length(a->program, &g->length) || torch.torch_string_c_str(a->program, &g->text) ||
-        torch.torch_list_size(a->operands, &a->noperand) || torch.torch_list_size(a->sizes, &a->nsize))
+    for (size_t i = 0; i < a->call.noperand; i++) {
+        StableIValue v;
+        if (torch.torch_list_get_item(a->operands, i, &v)) return sc_torch_broken(e);
+        a->handle[i] = (AtenTensorHandle)(uintptr_t)v;
+        if (sc_torch_view(a->handle[i], &a->call.operand[i], e)) return e->code;
+    }
+    return SC_OK;
+}
+
+static int open_arguments(arguments *a, sc_err *e)
+{
+    size_t n, nsize;
+    if (torch.torch_string_length(a->program, &a->call.length) ||
+        torch.torch_string_c_str(a->program, &a->call.text) || torch.torch_list_size(a->operands, &n) ||
+        torch.torch_list_size(a->sizes, &nsize))
         return sc_torch_broken(e);
-    a->operand =
-        sc_work_take(a->noperand * (sizeof *a->operand + sizeof *a->handle) + a->nsize * sizeof *a->size + 1);
-    if (!a->operand) return sc_error(e, SC_ENOMEM, "out of memory");
-    a->handle = (AtenTensorHandle *)(void *)(a->operand + a->noperand);
-    a->size = (int64_t *)(void *)(a->handle + a->noperand);
-    memset(a->handle, 0, a->noperand * sizeof *a->handle);
-    g->noperand = a->noperand, g->operand = a->operand;
-    g->nsize = a->nsize, g->size = a->size;
-    return open_sizes(a) ? sc_torch_broken(e) : open_operands(a, e);
+    if (!sc_graph_open(&a->call, n, nsize) || !(a->handle = sc_zalloc((n + 1) * sizeof *a->handle)))
+        return sc_error(e, SC_ENOMEM, "out of memory");
+    return open_sizes(a, e) || open_operands(a, e) ? e->code : SC_OK;
 }
 
 static void close_arguments(arguments *a)
 {
-    for (size_t i = 0; a->operand && i < a->noperand; i++) sc_torch_drop(&a->handle[i]);
-    sc_work_give(a->operand);
+    for (size_t i = 0; a->handle && i < a->call.noperand; i++) sc_torch_drop(&a->handle[i]);
+    free(a->handle);
+    sc_work_give(a->call.operand);
     torch.torch_delete_string(a->program);
     torch.torch_delete_list(a->operands);
     torch.torch_delete_list(a->sizes);
@@ -103,9 +95,9 @@ static void evaluate(StableIValue *stack, uint64_t nin, uint64_t nout)
     sc_err e = {0};
     AtenTensorHandle made = NULL;
     arguments a = arguments_of(stack);
-    sc_graph_call g = {.room = room, .ctx = &made};
+    a.call.room = room, a.call.ctx = &made;
     (void)nin, (void)nout;
-    if (open_arguments(&a, &g, &e) || sc_graph_run(&g, &e)) sc_torch_drop(&made);
+    if (open_arguments(&a, &e) || sc_graph_run(&a.call, &e)) sc_torch_drop(&made);
     close_arguments(&a);
     stack[0] = (StableIValue)(uintptr_t)made;
     if (e.code) sc_torch_throw(&e);
@@ -116,10 +108,10 @@ static void program(StableIValue *stack, uint64_t nin, uint64_t nout)
     sc_err e = {0};
     StableListHandle list = NULL;
     arguments a = arguments_of(stack);
-    sc_graph_call g = {.give = give, .ctx = &list};
+    a.call.give = give, a.call.ctx = &list;
     (void)nin, (void)nout;
     if (torch.torch_new_list_reserve_size(0, &list)) sc_torch_broken(&e);
-    if (e.code || open_arguments(&a, &g, &e) || sc_graph_run(&g, &e))
+    if (e.code || open_arguments(&a, &e) || sc_graph_run(&a.call, &e))
         torch.torch_delete_list(list), list = NULL;
     close_arguments(&a);
     stack[0] = (StableIValue)(uintptr_t)list;

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, reduce
 from numbers import Number
-from string import ascii_lowercase
 
 import torch
 
@@ -406,10 +405,7 @@ def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None 
         )
     if rank(other) < 3:
         return torch.matmul(input, other.mT if rank(other) > 1 else other, out=out)
-    letters = ascii_lowercase[: rank(input) + rank(other) - 2]
-    left, right = letters[: rank(input) - 1], letters[rank(input) - 1 :]
-    made = expressions.einsum(f"{left}z,{right}z->{letters}", input, other)
-    return made if out is None else written(out, made)
+    return torch.tensordot(input, other, ([-1], [-1]), out=out)
 
 
 def einsum(equation: str, *operands: torch.Tensor) -> torch.Tensor:

@@ -247,17 +247,20 @@ static bool has_library(const Prog *p, sc_dtype t)
     return p->multiplies && t == p->type && (t == SC_F32 || t == SC_F64);
 }
 
+/* A sum of products of two dense tensors of a type that a library takes. */
+static bool is_dense_sum(const Prog *p, const Expr *e, sc_dtype type)
+{
+    return has_library(p, type) && path_is_sum(e) && e->kid[0]->op == O_MUL &&
+           is_dense(e->kid[0]->kid[0], type) && is_dense(e->kid[0]->kid[1], type);
+}
+
 /* The assignment as a product of dense matrices, or of batches of them. */
 static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
 {
-    const Prog *p = pl->p;
     const Dense none = {.is = false};
-    const Expr *sum = a->rhs, *l = a->lhs, *x, *y;
-    const sc_dtype type = l->tensor->dtype;
-    if (!has_library(p, type) || sum->op != O_REDUCE || sum->reduce != O_ADD || sum->kid[0]->op != O_MUL)
-        return none;
-    x = sum->kid[0]->kid[0], y = sum->kid[0]->kid[1];
-    if (!is_dense(x, type) || !is_dense(y, type)) return none;
+    const Expr *sum = a->rhs, *l = a->lhs;
+    if (!is_dense_sum(pl->p, sum, l->tensor->dtype)) return none;
+    const Expr *x = sum->kid[0]->kid[0], *y = sum->kid[0]->kid[1];
     Dense d = {.is = true};
     for (int i = 0; i < x->tensor->ndim; i++) {
         const int var = x->ix[i].var, other = expr_dim_of(y, var);
@@ -510,11 +513,8 @@ static bool add(Planner *pl, int n, const Assign *a, const int *result)
  * product after the other. */
 static bool is_narrow(const Planner *pl, int n, const Assign *a, const int *result)
 {
-    const Expr *e = a->rhs;
     const sc_dtype type = pl->p->result_type;
-    return pl->factor && n == 1 && result[0] < 0 && type != pl->p->type && has_library(pl->p, type) &&
-           path_is_sum(e) && e->kid[0]->op == O_MUL && is_dense(e->kid[0]->kid[0], type) &&
-           is_dense(e->kid[0]->kid[1], type);
+    return pl->factor && n == 1 && result[0] < 0 && type != pl->p->type && is_dense_sum(pl->p, a->rhs, type);
 }
 
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
