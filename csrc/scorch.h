@@ -314,9 +314,6 @@ typedef struct {
         char name[32]; /* in the text */
         uint8_t operand;
         int8_t part; /* or -1: the operand as it is, a composed one as one sparse tensor */
-        /* 0: the part; else it has two operands: 1, a matrix with 1 where the row, or column, n of it is that of the
-         * tensor; 2, the dense matrix of these. */
-        uint8_t piece;
     } in[SC_MAXOP];
     struct {
         uint8_t result;
@@ -330,14 +327,9 @@ typedef struct {
 } sc_composed;
 
 #define SC_MAXPARTS 8
-typedef struct {
-    uint8_t n; /* of an operand; 0: it is not composed */
-    /* 1 + the dimension of a part that stores coordinates, each with a dense row of the other one; 0: another format */
-    uint8_t listed[SC_MAXPARTS];
-} sc_parts;
 /* Composed operands are csr in the request. Sums are distributed over parts where steps are faster than one nest over
- * all of them; what is not, reads the operand as it is. Dense rows are sums of their own, for dense products. */
-int sc_compose(const sc_request *, const sc_parts *, sc_composed *, sc_err *);
+ * all of them; what is not, reads the operand as it is. parts: how many each operand has; 0: it is not composed. */
+int sc_compose(const sc_request *, const uint8_t *parts, sc_composed *, sc_err *);
 void sc_composed_free(sc_composed *);
 
 /* What the results of a request are: formats and types, by their text alone, and where extents come from. */

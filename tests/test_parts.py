@@ -342,9 +342,8 @@ def test_indices_of_schedules_are_those_of_the_expression(form, of, text):
 @pytest.mark.parametrize(
     ("form", "schedule", "said"),
     [
-        (FORMATS[0], "A.2: ahead(8)", r"loops of its own \(A.0, A.1\), got A.2"),
-        (FORMATS[0], "B.0: ahead(8)", r"loops of its own \(A.0, A.1\), got B.0"),
-        (FORMATS[1], "A.0: ahead(8)", r"loops of its own \(A.1\), got A.0"),
+        (FORMATS[0], "A.2: ahead(8)", r"composed operand \(A.0, A.1\), got A.2"),
+        (FORMATS[0], "B.0: ahead(8)", r"composed operand \(A.0, A.1\), got B.0"),
         (FORMATS[0], "ahead(8); A.1: ahead(8)", "in front of all directives .* got 'ahead"),
         (FORMATS[0], "A.1: tile(q: 4)", "q is no index of the expression"),
         (FORMATS[0], "A.0: parallel()", r"no loops .* as 'parallel\(\)' asks"),

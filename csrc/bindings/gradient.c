@@ -155,9 +155,7 @@ static PyObject *pack_composed(const sc_composed *c)
 {
     PyObject *in = PyTuple_New(c->nin), *out = PyTuple_New(c->nout), *index = PyTuple_New(c->nindex);
     for (int k = 0; in && k < c->nin; k++)
-        sc_bind_put(&in, k,
-                    Py_BuildValue("(siii)", c->in[k].name, (int)c->in[k].operand, (int)c->in[k].part,
-                                  (int)c->in[k].piece));
+        sc_bind_put(&in, k, Py_BuildValue("(sii)", c->in[k].name, (int)c->in[k].operand, (int)c->in[k].part));
     for (int k = 0; out && k < c->nout; k++)
         sc_bind_put(&out, k,
                     Py_BuildValue("(iii)", (int)c->out[k].result, (int)c->out[k].part, (int)c->out[k].like));
@@ -170,19 +168,13 @@ static PyObject *pack_composed(const sc_composed *c)
     return NULL;
 }
 
-/* A tuple with a number for each part: 1 + the dimension that it lists, or 0. */
-static int parts_of(PyObject *given, sc_parts *parts)
+/* How many parts an operand has, as given. */
+static int parts_of(PyObject *given, uint8_t *parts)
 {
-    const Py_ssize_t n = PyTuple_Check(given) ? PyTuple_Size(given) : -1;
+    const long n = PyLong_AsLong(given);
     if (n < 0 || n > SC_MAXPARTS)
-        return PyErr_Format(PyExc_ValueError, "expected a tuple of up to %d parts", SC_MAXPARTS), -1;
-    for (Py_ssize_t k = 0; k < n; k++) {
-        const long listed = PyLong_AsLong(PyTuple_GetItem(given, k));
-        if (listed < 0 || listed > 2)
-            return PyErr_Format(PyExc_ValueError, "expected 0, 1 or 2 of a part, got %ld", listed), -1;
-        parts->listed[k] = (uint8_t)listed;
-    }
-    parts->n = (uint8_t)n;
+        return PyErr_Format(PyExc_ValueError, "expected at most %d parts, got %ld", SC_MAXPARTS, n), -1;
+    *parts = (uint8_t)n;
     return 0;
 }
 
@@ -191,7 +183,7 @@ static PyObject *compose_parts(const sc_state *s, const sc_template *t, PyObject
     sc_request rq;
     sc_composed c = {0};
     sc_err e = {0};
-    sc_parts parts[SC_MAXOP] = {0};
+    uint8_t parts[SC_MAXOP] = {0};
     if (request_of(s, t, ranks, NULL, &rq)) return NULL;
     if (PyTuple_Size(given) != rq.nin)
         return PyErr_Format(PyExc_ValueError, "expected the parts of %d operands, got %zd", rq.nin,
@@ -220,9 +212,9 @@ static PyObject *compose(PyObject *module, PyObject *args)
 
 PyMethodDef sc_gradient_methods[] = {
     {"compose", compose, METH_VARARGS,
-     "compose(program, ranks, parts) -> (text, ((name, operand, part or -1), ...) an operand of the text "
-     "each, "
-     "((result, part or -1, operand that it is like), ...) a result each, "
+     "compose(program, ranks, how many parts each operand has) -> (text, ((name, operand, part or -1), ...) "
+     "an "
+     "operand of the text each, ((result, part or -1, operand that it is like), ...) a result each, "
      "((index, the one that it was named after), ...))"},
     {"describe", describe, METH_VARARGS,
      "describe(program, ranks[, types]) -> ((format, dtype, like, ((operand, dim), ...), itype), ...), a "

@@ -177,7 +177,7 @@ int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_
 
 typedef struct {
     Job job;
-    const sc_parts *parts;
+    const uint8_t *parts;
     sc_composed *out;
 } Composing;
 
@@ -188,7 +188,7 @@ static void compose(void *ctx)
     expr_compose(x->job.p, x->parts, x->out);
 }
 
-int sc_compile_composed(Prog *p, const sc_request *rq, const sc_parts *parts, sc_composed *out, sc_err *err)
+int sc_compile_composed(Prog *p, const sc_request *rq, const uint8_t *parts, sc_composed *out, sc_err *err)
 { return prog_try(p, compose, &(Composing){{.p = p, .rq = rq}, parts, out}, err); }
 
 typedef struct {

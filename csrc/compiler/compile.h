@@ -14,7 +14,7 @@ int sc_compile(Prog *p, const sc_request *, const char *file, int vector_bytes, 
 int sc_compile_gradient(Prog *p, const sc_request *, const char *file, uint32_t wanted, uint32_t given,
                         sc_gradient *out, sc_err *);
 /* A request over composed operands as one over their parts (sc_compose in scorch.h). */
-int sc_compile_composed(Prog *p, const sc_request *, const sc_parts *parts, sc_composed *out, sc_err *);
+int sc_compile_composed(Prog *p, const sc_request *, const uint8_t *parts, sc_composed *out, sc_err *);
 /* The steps of a request or of an .sc text (path/), in the memory of *p, which is checked and inferred then; *out is null
  * where it is best taken as it is. p: zeroed but for what is known of the machine. */
 int sc_compile_path(Prog *p, const sc_request *, const char *file, int vector_bytes, const Path **out,

@@ -66,6 +66,68 @@ void sc_fill(void *p, sc_dtype dtype, int64_t n, double value)
     sc_parallel_ranges(sc_team_lanes((double)size / 16), n, fill_range, &f);
 }
 
+/* ---- strides ---- */
+typedef struct {
+    const sc_view *view;
+    int order[SC_MAXDIM]; /* dimensions of more than one coordinate, by falling stride */
+    int n;
+    sc_dtype dtype;
+    double value;
+} strided;
+
+static void order_dims(strided *f, int ndim)
+{
+    for (int d = 0; d < ndim; d++) {
+        int k = f->n;
+        if (f->view->dim[d] == 1) continue;
+        for (; k > 0 && f->view->stride[f->order[k - 1]] < f->view->stride[d]; k--)
+            f->order[k] = f->order[k - 1];
+        f->order[k] = d;
+        f->n++;
+    }
+}
+
+/* Elements of the innermost dimensions that lie side by side; *n counts the
+ * dimensions left outside. */
+static int64_t run_length(const strided *f, int *n)
+{
+    int64_t run = 1;
+    for (*n = f->n; *n > 0 && f->view->stride[f->order[*n - 1]] == run; (*n)--)
+        run *= f->view->dim[f->order[*n - 1]];
+    return run;
+}
+
+static void fill_runs(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const strided *f = arg;
+    int n;
+    int64_t run = run_length(f, &n), size = (int64_t)sc_dtype_size(f->dtype);
+    (void)lane;
+    for (int64_t r = begin; r < end; r++) {
+        int64_t at = 0, rest = r;
+        for (int k = n - 1; k >= 0; k--) {
+            int d = f->order[k];
+            at += rest % f->view->dim[d] * f->view->stride[d];
+            rest /= f->view->dim[d];
+        }
+        sc_fill_serial((char *)f->view->val + at * size, f->dtype, run, f->value);
+    }
+}
+
+void sc_fill_view(const sc_view *view, int ndim, sc_dtype dtype, double value)
+{
+    strided f = {.view = view, .dtype = dtype, .value = value};
+    int n;
+    order_dims(&f, ndim);
+    int64_t run = run_length(&f, &n), runs = 1;
+    for (int k = 0; k < n; k++) runs *= view->dim[f.order[k]];
+    if (run == 0 || runs == 0) return;
+    if (runs == 1)
+        sc_fill(view->val, dtype, run, value);
+    else
+        sc_parallel_ranges(sc_team_lanes((double)run * (double)runs / 4), runs, fill_runs, &f);
+}
+
 /* ---- gathering ---- */
 typedef struct {
     void *out;

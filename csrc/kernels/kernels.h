@@ -57,7 +57,9 @@ bool sc_progress_tell(int64_t now, double share);
 /* ---- fill.c ---- */
 /* n elements of dtype := value, in parallel; value saturates in integers. */
 void sc_fill(void *p, sc_dtype dtype, int64_t n, double value);
-/* The same on the calling thread. */
+/* The same of a dense tensor, its elements where they are. */
+void sc_fill_view(const sc_view *, int ndim, sc_dtype dtype, double value);
+/* The same as the first on the calling thread. */
 void sc_fill_serial(void *p, sc_dtype dtype, int64_t n, double value);
 /* Asks for huge pages under memory about to be written, if it is large. */
 #define SC_HUGE_PAGE ((size_t)2 << 20)

@@ -1,4 +1,5 @@
 /* dense.c: steps that the library computes: a product of two dense tensors, its indices in groups by who has them. */
+#include "../slabs.h"
 #include "run.h"
 
 void sc_dense_shape(const Dense *d, int ndim, const sc_tensor *in, int64_t *dim)
@@ -20,12 +21,12 @@ static void add(sc_dense_product *p, int group, const sc_dense_axis *x)
 }
 
 static void add_kept(sc_dense_product *p, const Dense *d, const sc_view *a, const sc_view *b,
-                     const sc_tensor *out)
+                     const sc_view *out, int ndim)
 {
-    for (int i = 0; i < out->format.ndim; i++) {
+    for (int i = 0; i < ndim; i++) {
         const int x = d->in_a[i], y = d->in_b[i];
-        const sc_dense_axis axis = {out->view.dim[i], x < 0 ? 0 : a->stride[x], y < 0 ? 0 : b->stride[y],
-                                    out->view.stride[i]};
+        const sc_dense_axis axis = {out->dim[i], x < 0 ? 0 : a->stride[x], y < 0 ? 0 : b->stride[y],
+                                    out->stride[i]};
         add(p, x < 0 ? SC_COLUMNS : y < 0 ? SC_ROWS : SC_BATCH, &axis);
     }
 }
@@ -43,11 +44,41 @@ static void add_summed(sc_dense_product *p, const Dense *d, const sc_view *a, co
     for (int i = 0; i < d->nsum; i++) add(p, SC_SUMMED, &sum[i]);
 }
 
+/* What the library reads or writes of a tensor: all of it, or what it has at the coordinates of slabs, in memory that the
+ * caller frees. */
+typedef struct {
+    sc_view view;
+    void *room;
+} side;
+
+static bool open_side(const sc_tensor *t, const sc_tensor *slabs, int listed, bool filled, side *s)
+{
+    *s = (side){.view = sc_format_is_dense(&t->format) ? t->view : sc_slabs_view(t)};
+    if (listed >= 0) s->room = sc_slabs_take(slabs, t, listed, filled, &s->view);
+    return listed < 0 || s->room;
+}
+
+static int multiply(const Dense *d, const sc_tensor *out, const side *a, const side *b, const side *to,
+                    sc_err *err)
+{
+    sc_dense_product p = {.a = a->view.val, .b = b->view.val, .out = to->view.val, .dtype = out->dtype};
+    add_kept(&p, d, &a->view, &b->view, &to->view, out->format.ndim);
+    add_summed(&p, d, &a->view, &b->view);
+    return sc_this_process.multiply(&p, err);
+}
+
 int sc_dense_run(const Dense *d, const sc_tensor *in, const sc_tensor *out, sc_err *err)
 {
-    const sc_view *a = &in[d->a].view, *b = &in[d->b].view;
-    sc_dense_product p = {.a = a->val, .b = b->val, .out = out->view.val, .dtype = out->dtype};
-    add_kept(&p, d, a, b, out);
-    add_summed(&p, d, a, b);
-    return sc_this_process.multiply(&p, err);
+    const sc_tensor *slabs = d->slabs < 0 ? NULL : &in[d->slabs];
+    side a, b, to = {.room = NULL};
+    const bool opened = open_side(&in[d->a], slabs, d->listed_a, true, &a) &
+                        open_side(&in[d->b], slabs, d->listed_b, true, &b) &
+                        open_side(out, slabs, d->listed_out, false, &to);
+    int rc = opened ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory for a dense product");
+    if (!rc) rc = multiply(d, out, &a, &b, &to, err);
+    if (!rc && to.room) sc_slabs_put(slabs, &to.view, out, d->listed_out);
+    sc_work_give(a.room);
+    sc_work_give(b.room);
+    sc_work_give(to.room);
+    return rc;
 }

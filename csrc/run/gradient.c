@@ -40,7 +40,7 @@ void sc_composed_free(sc_composed *c)
     c->text = NULL;
 }
 
-int sc_compose(const sc_request *rq, const sc_parts *parts, sc_composed *out, sc_err *err)
+int sc_compose(const sc_request *rq, const uint8_t *parts, sc_composed *out, sc_err *err)
 {
     Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");

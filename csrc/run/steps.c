@@ -222,12 +222,23 @@ static bool stays_finite(const run *r, const sc_stage *x, const sc_tensor *in, c
     return finite;
 }
 
+/* The structure of a result of a library, which is that of an operand. */
+static int share(const sc_stage *x, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc, void *const *ctx,
+                 sc_err *err)
+{
+    const sc_made made = {.format = out->format, .dtype = out->dtype, .shared = out->format.nlevel};
+    const sc_tensor *like = &in[x->plan.like[0]];
+    return sc_share(&made, like, like->view.dim, out, alloc, ctx ? ctx[0] : NULL, err);
+}
+
 static int compute_step(run *r, const sc_stage *x, const sc_program *q, const sc_tensor *in, void *const *ctx,
                         sc_err *err)
 {
     sc_tensor *out = &r->value[x->plan.first];
-    if (x->plan.dense.is) return sc_dense_run(&x->plan.dense, in, out, err);
-    return sc_whole_run(q, in, out, x->plan.result[0] < 0 ? take : r->alloc, ctx, err);
+    sc_alloc *alloc = x->plan.result[0] < 0 ? take : r->alloc;
+    if (!x->plan.dense.is) return sc_whole_run(q, in, out, alloc, ctx, err);
+    if (!sc_format_is_dense(&out->format) && share(x, in, out, alloc, ctx, err)) return err->code;
+    return sc_dense_run(&x->plan.dense, in, out, err);
 }
 
 /* q: the program of the step, null: a library computes it. */

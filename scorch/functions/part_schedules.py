@@ -80,19 +80,18 @@ def _in_terms(directives: str, indices: Sequence[tuple[str, str]]) -> str:
 def in_program(asked: Sequence[Asked], written: Sequence[str], apart: Apart) -> str:
     """The schedule of the program over parts of operands that the user named as ``written``.
 
-    Raises: ValueError: there is no such part, or it has no loops of its own.
+    Raises: ValueError: there is no such part.
     """
     known = {
         (written[k], part): name
-        for name, (k, part, piece) in zip(apart.names, apart.operands, strict=True)
-        if part >= 0 and not piece
+        for name, (k, part) in zip(apart.names, apart.operands, strict=True)
+        if part >= 0
     }
     for operand, part, _ in asked:
         if (operand, part) not in known:
             expected = ", ".join(f"{name}.{k}" for name, k in known) or "none here"
             raise ValueError(
-                f"schedule: expected a part of a composed operand that has loops of its own ({expected}), "
-                f"got {operand}.{part}"
+                f"schedule: expected a part of a composed operand ({expected}), got {operand}.{part}"
             )
     return "; ".join(
         f"{known[operand, part]}: {_in_terms(said, apart.indices)}" for operand, part, said in asked

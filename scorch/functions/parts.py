@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _C
-from ..tensor.composed import PIECES, Composed, listed, whole
+from ..tensor.composed import Composed, whole
 from ..tensor.entries import same_structure
 from ..tensor.format import Format, bound, has_parts, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, rank
@@ -34,14 +34,14 @@ _NO_PARTS = (
 class Apart(NamedTuple):
     """Index notation over parts.
 
-    operands: (operand, part or -1 for all of it, piece as in csrc/scorch.h) of each name. results: (result,
-    part or -1, the operand that it is like) of each that is returned. indices: (name, what the user calls it)
+    operands: (operand, part or -1 for all of it) of each name. results: (result, part or -1, the operand that
+    it is like) of each that is returned. indices: (name, what the user calls it)
     of those that stand in the place of another one in a term.
     """
 
     text: str
     names: tuple[str, ...]
-    operands: tuple[tuple[int, int, int], ...]
+    operands: tuple[tuple[int, int], ...]
     results: tuple[tuple[int, int, int], ...]
     indices: tuple[tuple[str, str], ...]
 
@@ -66,16 +66,14 @@ def _apart(
     text: str, names: tuple[str, ...], kinds: tuple, ranks: tuple[int, ...], asked: tuple
 ) -> Apart | None:
     """The text over parts; None where no part has a step of its own."""
-    parts = tuple(
-        [tuple([1 + listed(p) for p in layout(*kind[::-1]).parts]) if kind else () for kind in kinds]
-    )
+    parts = tuple([len(layout(*kind[::-1]).parts) if kind else 0 for kind in kinds])
     asked = [None if f is None or has_parts(f) else f for f in asked]
     try:
         program = program_of(text, names, tuple(map(_kind, kinds)), asked, None, "zero")
         text, operands, results, indices = _C.compose(program, ranks, parts)
     except (ValueError, NotImplementedError):
         return None  # it is said of what was written
-    if all(part < 0 for _, _, part, _ in operands):
+    if all(part < 0 for _, _, part in operands):
         return None
     names = tuple([name for name, *_ in operands])
     return Apart(text, names, tuple([o[1:] for o in operands]), results, indices)
@@ -206,10 +204,8 @@ def _converted(y: torch.Tensor, format: str | Format, own: set[str]) -> torch.Te
 
 
 def _given(apart: Apart, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    parts = {k: xs[k].parts for k, part, _ in apart.operands if part >= 0}
-    return tuple(
-        [whole(xs[k]) if part < 0 else PIECES[piece](parts[k][part]) for k, part, piece in apart.operands]
-    )
+    parts = {k: xs[k].parts for k, part in apart.operands if part >= 0}
+    return tuple([whole(xs[k]) if part < 0 else parts[k][part] for k, part in apart.operands])
 
 
 def _formats(apart: Apart, asked: Sequence) -> Asked:
@@ -230,7 +226,7 @@ def _in_steps(
         made if isinstance(made, tuple) else (made,), apart.results, strict=True
     ):
         if part >= 0:
-            piece = given[apart.operands.index((like, part, 0))]
+            piece = given[apart.operands.index((like, part))]
             if not isinstance(y, SparseTensor) or not same_structure(y, piece):
                 return None
         found.setdefault(result, []).append(y)
@@ -329,10 +325,9 @@ class Kernel:
             return ["converted to csr"]
         each = zip(self._apart.names, self._apart.operands, strict=True)
         formats = [part.text for part in layout(kind, 2).parts]
-        said = ("", "the places of ", "the dense matrix of ")
         return [
-            "converted to csr" if part < 0 else f"{name} is {said[piece]}{formats[part]}"
-            for name, (of, part, piece) in each
+            "converted to csr" if part < 0 else f"{name} is {formats[part]}"
+            for name, (of, part) in each
             if of == operand
         ]
 

@@ -127,7 +127,6 @@ class Composed(SparseTensor):
         made = []
         for piece, own in zip(pieces, _slices(self, self.values()), strict=True):
             made.append(piece._with_values(own))
-            made[-1].__dict__["_piece"] = piece  # which keeps what is made of its structure
         return tuple(made)
 
     def _assembled(self, values: torch.Tensor) -> list[SparseTensor]:
@@ -248,44 +247,6 @@ def whole(x: object) -> object:
     if isinstance(x, dict):
         return {name: whole(y) for name, y in x.items()}
     return type(x)(map(whole, x)) if type(x) in (list, tuple) else x
-
-
-# ---- parts of dense rows, as two matrices ----
-def listed(part: Layout) -> int:
-    """The dimension of which it stores some coordinates, each with a dense row of the other one; else -1."""
-    kinds = [(kind, half) for kind, _, _, half, *_ in part.levels]
-    return part.levels[0][2] if kinds == [("compressed", 0), ("dense", 0)] else -1
-
-
-def _places(part: SparseTensor) -> SparseTensor:
-    """[extent, stored rows], 1 where a stored row is that of the tensor."""
-    part = part.__dict__.get("_piece", part)
-    kept = part.__dict__.get("_places")
-    pos, crd, values = part._arrays()
-    key = None if _torch.in_graph() else (_torch.version_of_structure(crd), values.dtype)
-    if key is None or kept is None or kept[0] != key:
-        n = crd.shape[0]
-        at = torch.arange(n + 1, dtype=crd.dtype, device="cpu")
-        shape = part._shape[listed(layout(part._fmt, 2))], n
-        with _torch.plainly():
-            made = assemble(
-                layout("dcsr", 2),
-                shape,
-                (pos, crd, at, at[:-1], torch.ones(n, dtype=values.dtype, device="cpu")),
-            )
-        kept = key, made
-        if key is not None:
-            part.__dict__["_places"] = kept
-    return kept[1]
-
-
-def _rows(part: SparseTensor) -> torch.Tensor:
-    """[stored rows, extent], dense."""
-    n = part._arrays()[1].shape[0]
-    return part.values().view(n, part._shape[1 - listed(layout(part._fmt, 2))])
-
-
-PIECES = (lambda part: part, _places, _rows)  # by their numbers in csrc/scorch.h
 
 
 # ---- making ----

@@ -287,8 +287,8 @@ def _formats(mask: torch.Tensor, format: str | Sequence[str], measure: bool) -> 
     if format != "auto":
         return [format] if isinstance(format, str) else list(format)
     pattern = sparse(mask, "csr")
-    blocks = suggest.blocks(pattern)
-    return ["csr", *([blocks] if blocks else []), *(suggest.compositions(pattern) if measure else [])]
+    alone = filter(None, (suggest.blocks(pattern), suggest.slabs(pattern)))
+    return ["csr", *alone, *(suggest.compositions(pattern) if measure else [])]
 
 
 def _twin(layer: nn.Linear, mask: torch.Tensor, format: str) -> nn.Module:

@@ -5,11 +5,14 @@ Counts are those of the extension (csrc/kernels/census_*.c): a pass over some of
 
 from __future__ import annotations
 
+import torch
+
 from ..tensor.sparsetensor import SparseTensor, core_of
 
 _SIDES = (32, 16, 8, 4)  # of blocks
 _FILLED = 0.7  # share of the places of blocks that are stored, from which on blocks alone may pay
 _FULL = 0.5  # ... of one block, for the part that has blocks
+_FEWER = 0.9  # share of all places that the rows or columns with entries have, at most, for those alone
 _APART = 0.25  # share of all entries that a part must take
 _ROWS, _SHARED = 16, 6  # rows of a slice, as counted, and entries on a diagonal of one, at least
 
@@ -34,6 +37,20 @@ def diagonals(a: SparseTensor) -> str | None:
     return f"dia({_ROWS})" if shared >= _SHARED else None
 
 
+def slabs(a: SparseTensor) -> str | None:
+    """Rows or columns of a csr matrix, if those with entries are few and full enough: a smaller dense one."""
+    if a._fmt != "csr" or not a.nnz:
+        return None
+    rows, columns = a.shape
+    begins, at = a.pos(1), a.crd(1)
+    stored = {
+        "compressed(0), dense(1)": int((begins[1:] > begins[:-1]).sum()) * columns,
+        "compressed(1), dense(0)": int((torch.bincount(at, minlength=columns) > 0).sum()) * rows,
+    }
+    best = min(stored, key=stored.__getitem__)
+    return best if stored[best] <= min(_FEWER * rows * columns, a.nnz / _FULL) else None
+
+
 def _takes(a: SparseTensor, side: int) -> bool:
     """Whether blocks that are full take enough of the entries."""
     seen, _, within = core_of(a).blocks(side, _FULL)
@@ -54,5 +71,5 @@ def compositions(a: SparseTensor) -> list[str]:
 
 def formats(a: SparseTensor) -> list[str]:
     """What a csr matrix may be converted to, formats of one part first."""
-    alone = (blocks(a) or diagonals(a)) if a._ndim == 2 else None
-    return [*([alone] if alone else []), *compositions(a)]
+    alone = [slabs(a), blocks(a) or diagonals(a)] if a._ndim == 2 else []
+    return [*filter(None, alone), *compositions(a)]

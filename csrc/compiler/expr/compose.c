@@ -8,22 +8,17 @@
  * over several composed operands multiply out, as long as there are few terms. Indices of sums are named anew in each
  * term, since an index of two terms is summed in neither. A result with the structure of a composed operand that its
  * right side is linear in has the same parts, and each has an assignment. Every other access stays: that operand is
- * wanted whole. So is what makes a sparse result with another structure, where sums of sums would be merged.
- *
- * A part that lists rows of which each is dense is a product itself: a matrix of the places of its rows times a dense one,
- * which libraries multiply. */
+ * wanted whole. So is what makes a sparse result with another structure, where sums of sums would be merged. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "expr.h"
 
-enum { ALL, PLACES, ROWS, PIECES }; /* as in sc_composed */
-
 typedef struct {
     Prog *p;
-    const sc_parts *parts; /* of each operand */
-    Tensor *part[SC_MAXOP][SC_MAXPARTS][PIECES];
+    const uint8_t *parts; /* how many each operand has */
+    Tensor *part[SC_MAXOP][SC_MAXPARTS];
     int origin[SC_MAXVAR]; /* the index that each was named after */
     uint32_t used, given;  /* indices of the assignment that is being written; those that a sum has by now */
     int made;              /* indices */
@@ -35,8 +30,7 @@ typedef struct {
 static bool is_part(const Composer *c, const Tensor *t)
 {
     bool any = false;
-    for (int n = 0; t->role == T_IN && n < c->parts[t->arg].n; n++)
-        for (int q = 0; q < PIECES; q++) any |= t == c->part[t->arg][n][q];
+    for (int n = 0; t->role == T_IN && n < c->parts[t->arg]; n++) any |= t == c->part[t->arg][n];
     return any;
 }
 
@@ -44,7 +38,7 @@ static bool is_part(const Composer *c, const Tensor *t)
 static int count_parts(const Composer *c, const Expr *e)
 {
     const bool whole = e->op == O_ACCESS && e->tensor->role == T_IN && !is_part(c, e->tensor);
-    return whole ? c->parts[e->tensor->arg].n : 0;
+    return whole ? c->parts[e->tensor->arg] : 0;
 }
 
 /* ---- is it linear ---- */
@@ -74,10 +68,8 @@ static bool is_taken(const Composer *c, const char *name)
 {
     if (prog_tensor(c->p, name) || prog_var(c->p, name, false) >= 0) return true;
     for (int k = 0; k < c->p->nin; k++)
-        for (int n = 0; n < c->parts[k].n * PIECES; n++) {
-            const Tensor *t = c->part[k][n / PIECES][n % PIECES];
-            if (t && !strcmp(t->name, name)) return true;
-        }
+        for (int n = 0; n < c->parts[k]; n++)
+            if (c->part[k][n] && !strcmp(c->part[k][n]->name, name)) return true;
     return false;
 }
 
@@ -92,14 +84,10 @@ static Tensor *renamed_tensor(Composer *c, const Tensor *t, int n)
     return x;
 }
 
-static Tensor *part_of(Composer *c, const Tensor *t, int n, int piece)
+static Tensor *part_of(Composer *c, const Tensor *t, int n)
 {
-    Tensor **x = &c->part[t->arg][n][piece];
-    sc_err err = {0};
-    if (*x) return *x;
-    *x = renamed_tensor(c, c->p->tensor[t->arg], n);
-    if (piece == ROWS && sc_format_parse(&(*x)->format, "dense", t->ndim, &err))
-        fail(c->p, err.code, -1, "%s", err.msg);
+    Tensor **x = &c->part[t->arg][n];
+    if (!*x) *x = renamed_tensor(c, c->p->tensor[t->arg], n);
     return *x;
 }
 
@@ -139,63 +127,18 @@ static Expr *named(Composer *c, const Expr *e, Naming names)
     return n;
 }
 
-/* e with `to` in the place of accesses to a tensor: that access with other indices, or a product of such. */
-typedef Expr *Replacement(Composer *, const Expr *access, void *ctx);
-
-static Expr *with_access(Composer *c, Expr *e, const Tensor *from, Replacement *to, void *ctx)
-{
-    if (e->op == O_ACCESS && e->tensor == from) return to(c, e, ctx);
-    if (!e->kid[0]) return e;
-    Expr *a = with_access(c, e->kid[0], from, to, ctx);
-    return expr_with_kids(c->p, e, a, e->kid[1] ? with_access(c, e->kid[1], from, to, ctx) : NULL);
-}
-
-static Expr *to_tensor(Composer *c, const Expr *access, void *tensor)
-{
-    Expr *n = NEW(c->p, Expr);
-    *n = *access;
-    n->tensor = tensor;
-    return n;
-}
-
+/* e with the access to another tensor in the place of one to this. */
 static Expr *with_tensor(Composer *c, Expr *e, const Tensor *from, Tensor *to)
-{ return with_access(c, e, from, to_tensor, to); }
-
-/* ---- parts that are dense rows ---- */
-typedef struct {
-    Tensor *places, *rows;
-    int dim, row; /* the dimension whose coordinates are stored; the index of stored ones */
-} RowList;
-
-/* A[i,j] as places[i,r] * rows[r,j] */
-static Expr *to_product(Composer *c, const Expr *access, void *ctx)
 {
-    const RowList *l = ctx;
-    Expr *places = to_tensor(c, access, l->places), *rows = to_tensor(c, access, l->rows);
-    const Index row = {.var = (uint8_t)l->row}, of[2] = {access->ix[l->dim], access->ix[1 - l->dim]};
-    places->ix[0] = of[0], places->ix[1] = row;
-    rows->ix[0] = row, rows->ix[1] = of[1];
-    return expr_new(c->p, O_MUL, places, rows);
-}
-
-static int new_index(Composer *c, const char *name)
-{
-    char full[sizeof c->p->var[0].name];
-    snprintf(full, sizeof full, "%s", name);
-    for (int k = 1; is_taken(c, full); k++) snprintf(full, sizeof full, "%s_%d", name, k & 0xffff);
-    const int v = prog_var(c->p, full, true);
-    c->origin[v] = v;
-    return v;
-}
-
-/* The sum over part n of t. */
-static Expr *over_part(Composer *c, Expr *sum, const Tensor *t, int n)
-{
-    const int dim = c->parts[t->arg].listed[n] - 1;
-    if (dim < 0) return with_tensor(c, sum, t, part_of(c, t, n, ALL));
-    RowList l = {part_of(c, t, n, PLACES), part_of(c, t, n, ROWS), dim, new_index(c, "r")};
-    Expr *e = with_access(c, sum, t, to_product, &l);
-    return expr_reduce(c->p, O_ADD, e->vars | 1u << l.row, e->kid[0]);
+    if (e->op == O_ACCESS && e->tensor == from) {
+        Expr *n = NEW(c->p, Expr);
+        *n = *e;
+        n->tensor = to;
+        return n;
+    }
+    if (!e->kid[0]) return e;
+    Expr *a = with_tensor(c, e->kid[0], from, to);
+    return expr_with_kids(c->p, e, a, e->kid[1] ? with_tensor(c, e->kid[1], from, to) : NULL);
 }
 
 /* ---- sums ---- */
@@ -224,9 +167,9 @@ static Expr *multiply_out(Composer *c, Expr *sum, int most)
     const Tensor *t = find_linear(c, sum, sum, most);
     Expr *e = NULL;
     if (!t) return sum;
-    const int n = c->parts[t->arg].n;
+    const int n = c->parts[t->arg];
     for (int k = 0; k < n; k++) {
-        Expr *term = multiply_out(c, over_part(c, sum, t, k), most / n);
+        Expr *term = multiply_out(c, with_tensor(c, sum, t, part_of(c, t, k)), most / n);
         e = e ? expr_new(c->p, O_ADD, e, term) : term;
     }
     return e;
@@ -261,7 +204,7 @@ static bool is_read(const Prog *p, const Tensor *t)
 static const Tensor *shared_parts(const Composer *c, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor, *like = tensor_shares_all(t) ? t->like : NULL;
-    if (!like || !c->parts[like->arg].n || is_read(c->p, t) || t->hidden) return NULL;
+    if (!like || !c->parts[like->arg] || is_read(c->p, t) || t->hidden) return NULL;
     return degree(a->rhs, like) == LINEAR ? like : NULL;
 }
 
@@ -287,10 +230,10 @@ static void write(Composer *c, const Expr *lhs, Op reduce, const Expr *rhs)
 /* An assignment for each part. */
 static void write_each_part(Composer *c, const Assign *a, const Tensor *like)
 {
-    for (int k = 0; k < c->parts[like->arg].n; k++) {
+    for (int k = 0; k < c->parts[like->arg]; k++) {
         const Tensor *t = a->lhs->tensor;
         Expr *lhs = with_tensor(c, a->lhs, t, renamed_tensor(c, t, k));
-        write(c, lhs, a->reduce, with_tensor(c, a->rhs, like, part_of(c, like, k, ALL)));
+        write(c, lhs, a->reduce, with_tensor(c, a->rhs, like, part_of(c, like, k)));
     }
 }
 
@@ -298,7 +241,7 @@ static int result_of(const Prog *p, const Assign *a) { return a->lhs->tensor->ar
 
 static void note_results(Composer *c, const Assign *a, const Tensor *like)
 {
-    const int parts = like ? c->parts[like->arg].n : 0;
+    const int parts = like ? c->parts[like->arg] : 0;
     for (int k = 0; k < (parts ? parts : 1) && !a->lhs->tensor->hidden; k++) {
         if (c->out->nout == SC_MAXOP)
             fail(c->p, SC_ENOTIMPL, -1, "expected at most %d results, parts included, got more", SC_MAXOP);
@@ -323,24 +266,21 @@ static void write_assign(Composer *c, const Assign *a)
 }
 
 /* ---- what the text has for operands ---- */
-static void note_operand(Composer *c, const char *name, int operand, int part, int piece)
+static void note_operand(Composer *c, const char *name, int operand, int part)
 {
     sc_composed *o = c->out;
     if (o->nin == SC_MAXOP)
         fail(c->p, SC_ENOTIMPL, -1, "expected at most %d operands, parts included, got more", SC_MAXOP);
     snprintf(o->in[o->nin].name, sizeof o->in[o->nin].name, "%s", name);
     o->in[o->nin].operand = (uint8_t)operand;
-    o->in[o->nin].piece = (uint8_t)piece;
     o->in[o->nin++].part = (int8_t)part;
 }
 
 static void note_operands(Composer *c, int operand)
 {
-    if (c->whole[operand] || !c->parts[operand].n)
-        note_operand(c, c->p->tensor[operand]->name, operand, -1, ALL);
-    for (int n = 0; n < c->parts[operand].n; n++)
-        for (int q = 0; q < PIECES; q++)
-            if (c->part[operand][n][q]) note_operand(c, c->part[operand][n][q]->name, operand, n, q);
+    if (c->whole[operand] || !c->parts[operand]) note_operand(c, c->p->tensor[operand]->name, operand, -1);
+    for (int n = 0; n < c->parts[operand]; n++)
+        if (c->part[operand][n]) note_operand(c, c->part[operand][n]->name, operand, n);
 }
 
 /* Indices that stand in the place of another one. */
@@ -354,7 +294,7 @@ static void note_indices(Composer *c)
     }
 }
 
-void expr_compose(Prog *p, const sc_parts *parts, sc_composed *out)
+void expr_compose(Prog *p, const uint8_t *parts, sc_composed *out)
 {
     Composer *c = NEW(p, Composer);
     memset(out, 0, sizeof *out);

@@ -78,9 +78,9 @@ Expr *expr_explicit(Prog *, const Expr *lhs, Expr *rhs, uint32_t *unsummed);
  * the formats of p's results to what is delivered. ---- */
 void expr_derive(Prog *, uint32_t wanted, uint32_t given, sc_gradient *);
 
-/* ---- compose.c: a checked and inferred program over composed operands, of parts[k], as
+/* ---- compose.c: a checked and inferred program over composed operands, of parts[k] parts, as
  * the text of one over the parts; see scorch.h ---- */
-void expr_compose(Prog *, const sc_parts *parts, sc_composed *);
+void expr_compose(Prog *, const uint8_t *parts, sc_composed *);
 
 /* ---- covered.c ---- */
 /* The indices whose combinations are stored: e is missing at all others. */

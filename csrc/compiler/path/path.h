@@ -7,6 +7,9 @@
 typedef struct
 { /* a product of two dense tensors, which are operands of a step, summed over dimensions that both have */
     bool is;
+    /* An operand of slabs, or -1: one of the two, or what the result is like. Of a, b and the result that dimension
+     * which has the coordinates of the slabs only, where they are dense; or -1. */
+    int8_t slabs, listed_a, listed_b, listed_out;
     uint8_t a, b, nsum;
     uint8_t sum_a[SC_MAXDIM], sum_b[SC_MAXDIM]; /* those of a, in its order, and the same of b */
     /* The dimension of a, and of b, that each of the result is, or -1. */

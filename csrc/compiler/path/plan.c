@@ -32,6 +32,15 @@ static bool is_stored(const Expr *e, int v)
     return (e->kid[0] && is_stored(e->kid[0], v)) || (e->kid[1] && is_stored(e->kid[1], v));
 }
 
+/* The indices of a temporary that a result is read beside, in the order of the result. */
+static int order_as(const Expr *lhs, uint32_t vars, Index *out)
+{
+    int n = 0;
+    for (int d = 0; d < lhs->tensor->ndim; d++)
+        if (in(vars, lhs->ix[d].var)) out[n++] = lhs->ix[d];
+    return n;
+}
+
 /* The indices of a temporary: those that entries run over first, in the order in which they are met, then those of
  * dense rows; or, turned, the other way round. */
 static int order_of(const Planner *pl, uint32_t vars, bool turned, Index *out)
@@ -74,13 +83,19 @@ static Expr *take_as(Planner *pl, Tensor *t, const Index *ix, Expr *e, int taker
 }
 
 /* The same of a temporary over these indices. */
+static Expr *take_over(Planner *pl, Expr *e, const Index *ix, int n, bool sparse, double entries)
+{
+    Expr *taken = find_taken(pl, e);
+    if (taken) return taken;
+    return take_as(pl, step_temporary(pl, ix, n, sparse, entries), ix, e, common_takers(pl, e));
+}
+
+/* The same, in the order of entries. */
 static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool turned, double entries)
 {
     Index ix[SC_MAXDIM];
-    Expr *taken = find_taken(pl, e);
-    if (taken || __builtin_popcount(kept) > SC_MAXDIM) return taken;
-    const int n = order_of(pl, kept, turned && !sparse, ix);
-    return take_as(pl, step_temporary(pl, ix, n, sparse, entries), ix, e, common_takers(pl, e));
+    if (__builtin_popcount(kept) > SC_MAXDIM) return find_taken(pl, e);
+    return take_over(pl, e, ix, order_of(pl, kept, turned && !sparse, ix), sparse, entries);
 }
 
 /* ---- one product ---- */
@@ -386,20 +401,26 @@ static Expr *take_sparse_terms(Planner *pl, Expr *e)
     return expr_sum(pl->p, n, part);
 }
 
-/* All terms that are sums of products are computed first, but for one that meets entries: it adds the others. */
-static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
+/* All terms that are sums of products are computed first, but for one that meets entries: it adds the others. Where
+ * none does, what a library may multiply is. */
+static Expr *take_terms(Planner *pl, Expr *e, const Assign *a, const char *asked)
 {
     Part part[MAXFACTOR];
-    const int n = expr_terms(pl->p, e, part);
+    Index ix[SC_MAXDIM];
+    Prog *p = pl->p;
+    const int n = expr_terms(p, e, part);
     int stays = -1;
     for (int k = 0; k < n; k++) {
         if (!expr_has(part[k].e, O_REDUCE)) continue;
-        if (path_has_sparse(part[k].e)) stays = k;
+        if (path_has_sparse(part[k].e) && !library_may_multiply(p, part[k].e)) stays = k;
         part[k].e = take_apart(pl, part[k].e, NULL, -1, asked);
     }
-    for (int k = 0; k < n && stays >= 0; k++) {
+    for (int k = 0; k < n; k++) {
         if (k == stays || !expr_has(part[k].e, O_REDUCE)) continue;
-        Expr *t = take_first(pl, part[k].e, expr_free(part[k].e), false, false, 0);
+        if (stays < 0 && !library_may_multiply(p, part[k].e)) continue;
+        const uint32_t kept = expr_free(part[k].e);
+        Expr *t = a && stays < 0 ? take_over(pl, part[k].e, ix, order_as(a->lhs, kept, ix), false, 0)
+                                 : take_first(pl, part[k].e, kept, false, false, 0);
         if (t) part[k].e = t;
     }
     return expr_sum(pl->p, n, part);
@@ -410,14 +431,14 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
     if (!expr_has(e, O_REDUCE)) return e;
     if (path_is_sum(e)) {
         Expr *terms = a && sc_format_is_dense(&pl->p->ask[result]) ? distribute(pl, e) : e;
-        if (terms != e) return take_terms(pl, terms, asked);
+        if (terms != e) return take_terms(pl, terms, a, asked);
         e = take_factors(pl, expr_flatten(pl->p, e), asked);
         return take_product(pl, e, a, result, asked);
     }
     if (e->op == O_REDUCE) return e;
     if (a && !asked && !sc_format_is_dense(&pl->p->ask[result]) && has_sparse_term(pl->p, e))
         return take_sparse_terms(pl, e);
-    if (e->op == O_ADD || e->op == O_SUB) return take_terms(pl, e, asked);
+    if (e->op == O_ADD || e->op == O_SUB) return take_terms(pl, e, a, asked);
     Expr *x = take_apart(pl, e->kid[0], NULL, -1, asked);
     return expr_with_kids(pl->p, e, x, e->kid[1] ? take_apart(pl, e->kid[1], NULL, -1, asked) : NULL);
 }
@@ -427,7 +448,7 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 static bool has_more(Prog *p, Expr *e, int *sums)
 {
     Part part[MAXFACTOR];
-    if (p->multiplies && path_is_sum(e) && !path_has_sparse(e)) return true;
+    if (library_may_multiply(p, e)) return true;
     if (e->op == O_STORED) return false;
     if ((e->op == O_MUL || e->op == O_DIV) && sampled_find(expr_factors(p, e, part), part).factor >= 0)
         return true;
@@ -455,8 +476,10 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
     Expr *first = asked ? a->rhs : take_pointwise(pl, a->rhs),
          *entries = asked ? first : take_functions(pl, first);
     Expr *e = take_apart(pl, entries, a, result, asked);
-    const bool any = e != a->rhs, dense = !path_has_sparse(a->rhs);
-    if (!any && dense && step_add(pl, 1, a, &result) && pl->path->step[m.n]->dense.is) return true;
+    const bool any = e != a->rhs;
+    if (!any && library_may_multiply(pl->p, a->rhs) && step_add(pl, 1, a, &result) &&
+        pl->path->step[m.n]->dense.is)
+        return true;
     if (!any) step_rewind(pl, m);
     if (any && step_add(pl, 1, &(Assign){a->lhs, a->reduce, e}, &result)) {
         const double steps = pl->path->cost - m.cost;

@@ -8,6 +8,7 @@
  * pointwise.c functions of dense operands that a term computes again and again
  * wish.c   "path(..)", or what a user says of single steps, and the plan as text
  * step.c   an assignment as a request of its own
+ * library.c products of dense tensors, which a library computes
  * entries.c where the entries of sparse tensors make what is stored of an expression */
 #ifndef SC_PATH_PRIVATE_H
 #define SC_PATH_PRIVATE_H
@@ -139,6 +140,13 @@ bool step_add(Planner *, int n, const Assign *, const int *result);
 bool step_heeds(const Step *, const char *operand); /* it reads this, and has a schedule */
 /* A tensor over these indices that a step makes; sparse ones get their format from the scheduler. */
 Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
+
+/* ---- library.c ---- */
+/* A sum of products of two dense tensors of a type that a library takes. */
+bool library_multiplies(Prog *, const Expr *, sc_dtype);
+bool library_may_multiply(Prog *, const Expr *); /* the same, or of slabs */
+/* Takes the library for an assignment where it is faster; like: the operand whose structure the result has, or -1. */
+void library_choose(Prog *, Step *, const Assign *, int like);
 
 /* ---- common.c ---- */
 bool common_same(Prog *, const Expr *, const Expr *); /* equal but for orders and names in sums */

@@ -230,113 +230,6 @@ static bool take_outcome(const Planner *pl, const Step *s, const sc_outcome *o, 
     return true;
 }
 
-/* ---- dense products ---- */
-/* Nanoseconds: a call of the library, one that packs bf16, each of a batch, and a multiply-add of four bytes by one thread. */
-static const double called = 3000, packed = 12000, batched = 500, multiplied = .04;
-
-static bool is_dense(const Expr *e, sc_dtype type)
-{
-    return e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format) && e->tensor->dtype == type &&
-           __builtin_popcount(expr_vars(e)) == e->tensor->ndim;
-}
-
-/* Where the CPU has no products of pairs of bf16, libraries take one number after the other. */
-static bool has_library(const Prog *p, sc_dtype t)
-{
-    if (t == SC_BF16) return p->multiplies && p->dots && p->type == SC_F32;
-    return p->multiplies && t == p->type && (t == SC_F32 || t == SC_F64);
-}
-
-/* A sum of products of two dense tensors of a type that a library takes. */
-static bool is_dense_sum(const Prog *p, const Expr *e, sc_dtype type)
-{
-    return has_library(p, type) && path_is_sum(e) && e->kid[0]->op == O_MUL &&
-           is_dense(e->kid[0]->kid[0], type) && is_dense(e->kid[0]->kid[1], type);
-}
-
-/* The assignment as a product of dense matrices, or of batches of them. */
-static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
-{
-    const Dense none = {.is = false};
-    const Expr *sum = a->rhs, *l = a->lhs;
-    if (!is_dense_sum(pl->p, sum, l->tensor->dtype)) return none;
-    const Expr *x = sum->kid[0]->kid[0], *y = sum->kid[0]->kid[1];
-    Dense d = {.is = true};
-    for (int i = 0; i < x->tensor->ndim; i++) {
-        const int var = x->ix[i].var, other = expr_dim_of(y, var);
-        if (!in(sum->vars, var)) continue;
-        if (other < 0) return none;
-        d.sum_a[d.nsum] = (uint8_t)i, d.sum_b[d.nsum++] = (uint8_t)other;
-    }
-    bool rows = false, columns = false;
-    for (int i = 0; i < l->tensor->ndim; i++) {
-        d.in_a[i] = (int8_t)expr_dim_of(x, l->ix[i].var);
-        d.in_b[i] = (int8_t)expr_dim_of(y, l->ix[i].var);
-        rows |= d.in_b[i] < 0, columns |= d.in_a[i] < 0;
-    }
-    if (!rows || !columns || d.nsum != __builtin_popcount(sum->vars)) return none;
-    for (int q = 0; q < s->request.nin; q++) {
-        if (!strcmp(s->request.in[q].name, x->tensor->name)) d.a = (uint8_t)q;
-        if (!strcmp(s->request.in[q].name, y->tensor->name)) d.b = (uint8_t)q;
-    }
-    return d;
-}
-
-/* Which of the tensors have an index: a group is one axis of a matrix, or of a batch of them, where its indices lie side
- * by side and in one order, that of the result, or, of sums, that of the larger operand. */
-typedef struct {
-    const Expr *x, *y, *out;
-    const Expr *order; /* the larger operand */
-} Sides;
-
-static int group_of(const Sides *s, int var)
-{
-    return (expr_dim_of(s->x, var) >= 0) | (expr_dim_of(s->y, var) >= 0) << 1 |
-           (expr_dim_of(s->out, var) >= 0) << 2;
-}
-
-static int place_of(const Sides *s, int var)
-{
-    const int kept = expr_dim_of(s->out, var);
-    return kept >= 0 ? kept : expr_dim_of(s->order, var);
-}
-
-/* Nanoseconds, by one thread, of copying four bytes to where groups are axes. */
-static double copy_cost(const Prog *p, const Sides *s, const Expr *t)
-{
-    const double copied = .6;
-    int met = 0;
-    bool apart = false;
-    for (int i = 0; i < t->tensor->ndim; i++) {
-        const int g = group_of(s, t->ix[i].var), before = i ? t->ix[i - 1].var : -1;
-        const bool same = i && group_of(s, before) == g;
-        apart |= same ? place_of(s, before) > place_of(s, t->ix[i].var) : met >> g & 1;
-        met |= 1 << g;
-    }
-    return apart ? copied * tree_cells(p, expr_vars(t)) : 0;
-}
-
-/* Rows of the result that are shorter than a vector take as long as one of 20 elements, by libraries that were timed. */
-static double dense_cost(const Prog *p, const Assign *a)
-{
-    enum { SHORT = 16, AS_LONG = 20 };
-    const Expr *out = a->lhs, *x = a->rhs->kid[0]->kid[0], *y = a->rhs->kid[0]->kid[1];
-    const bool larger = tree_cells(p, expr_vars(x)) >= tree_cells(p, expr_vars(y));
-    const Sides s = {x, y, out, larger ? x : y};
-    const int last = group_of(&s, out->ix[out->tensor->ndim - 1].var);
-    uint32_t batch = 0, row = 0;
-    for (int i = 0; i < out->tensor->ndim; i++) {
-        const int g = group_of(&s, out->ix[i].var);
-        if (g == 7) batch |= 1u << out->ix[i].var;
-        if (g == last) row |= 1u << out->ix[i].var;
-    }
-    const double four = (double)sc_dtype_size(out->tensor->dtype) / 4 / (p->threads ? p->threads : 4),
-                 wide = tree_cells(p, row), products = batch ? batched * tree_cells(p, batch) : 0;
-    return (out->tensor->dtype == SC_BF16 ? packed : called) + products +
-           four * (copy_cost(p, &s, x) + copy_cost(p, &s, y) + copy_cost(p, &s, out) +
-                   multiplied * tree_cells(p, expr_vars(a->rhs)) * (wide < SHORT ? AS_LONG / wide : 1));
-}
-
 /* ---- costs ---- */
 static bool same_request(const sc_request *a, const sc_request *b)
 {
@@ -363,15 +256,6 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
     s->why = s->cost < 0 ? sc_arena_printf(&pl->p->arena, "%s", why.msg) : NULL;
     if (pl->nsaid < MAXSAID) pl->said[pl->nsaid++] = s;
     return s;
-}
-
-/* Takes the library for a dense product where it is faster. */
-static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
-{
-    if (n == 1 && !s->request.schedule) s->dense = dense_of(pl, s, a);
-    const double cost = s->dense.is ? dense_cost(pl->p, a) : s->cost;
-    s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);
-    if (s->dense.is) s->cost = cost;
 }
 
 Point step_mark(const Planner *pl)
@@ -485,7 +369,7 @@ static bool add(Planner *pl, int n, const Assign *a, const int *result)
     pl->stays |= stays;
     if (s->cost < 0 || stays || (isinf(s->cost) && !pl->must)) return false;
     if (isinf(s->cost)) s->cost = 0;
-    choose_library(pl, s, n, a);
+    if (n == 1 && !s->request.schedule) library_choose(pl->p, s, a, said->made[0].like);
     for (int k = 0; k < n; k++) {
         if (pl->infers && !take_outcome(pl, s, &said->made[k], result[k])) return false;
         if (result[k] >= 0 && !is_promised(pl, s, &said->made[k], result[k])) return false;
@@ -514,7 +398,8 @@ static bool add(Planner *pl, int n, const Assign *a, const int *result)
 static bool is_narrow(const Planner *pl, int n, const Assign *a, const int *result)
 {
     const sc_dtype type = pl->p->result_type;
-    return pl->factor && n == 1 && result[0] < 0 && type != pl->p->type && is_dense_sum(pl->p, a->rhs, type);
+    return pl->factor && n == 1 && result[0] < 0 && type != pl->p->type &&
+           library_multiplies(pl->p, a->rhs, type);
 }
 
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
