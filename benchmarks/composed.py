@@ -7,11 +7,13 @@ which takes cuts by itself where many products come, cuts, and blocks.
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 
 import torch
 
 import scorch
 from benchmarks import squares
+from benchmarks.bound import onednn
 from benchmarks.data import Case
 from benchmarks.peers import scipy_sparse
 from scorch.tools import plan, suggest
@@ -93,6 +95,44 @@ def layers(root: str | None) -> Iterator[Case]:
     yield from _cases(", forward and backward", _trained, (128,), False, True)
 
 
+# ---- whole rows or columns ----
+SLABS = {"rows": "compressed(0), dense(1)", "columns": "compressed(1), dense(0)"}
+
+
+def _by_hand(w: torch.Tensor, by: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """x @ w.T by what is left of w, as a user would write it."""
+    at = w.any(1 if by == "rows" else 0).nonzero()[:, 0]
+    small = w[at].contiguous() if by == "rows" else w[:, at].contiguous()
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        if by == "columns":
+            return x[:, at] @ small.T
+        y = torch.zeros(len(x), len(w), dtype=x.dtype)
+        y[:, at] = x @ small.T
+        return y
+
+    return call
+
+
+def slabs(root: str | None) -> Iterator[Case]:
+    """F.linear(x, W) where whole rows or columns of W are pruned."""
+    for dtype, side, by, share in product(
+        (torch.float32, torch.bfloat16), (1024, 4096), SLABS, (0.5, 0.75, 0.9)
+    ):
+        pruned = _rows(1 - share, side)
+        w = (torch.randn(side, side) * (pruned if by == "rows" else pruned.T)).to(dtype)
+        kept = {"csr": scorch.sparse(w, format="csr"), "Scorch": scorch.sparse(w, format=SLABS[by])}
+        for rows in (1, 16, 256):
+            x = torch.randn(rows, side).to(dtype)
+            calls = {"dense": partial(_linear, w, x), "oneDNN": partial(onednn, x, w.T)}
+            calls |= {"by hand": partial(_by_hand(w, by), x)}
+            calls |= {name: partial(_linear, a, x) for name, a in kept.items()}
+            name = f"{rows} x {side} -> {side}, {share:.0%} of {by} pruned"
+            single = dtype is torch.float32  # each rounds bfloat16 where it adds
+            against = {"Scorch": ("dense", "oneDNN", "by hand", "csr")}
+            yield Case(name if single else f"{name}, bfloat16", calls, against, same=single, each=True)
+
+
 # ---- what optimize chooses ----
 def _matrices() -> Iterator[tuple[str, torch.Tensor]]:
     for way, (laid, _) in LAID.items():
@@ -117,4 +157,4 @@ def choices(root: str | None) -> Iterator[Case]:
             yield Case(f"{name}, {n}: {chosen.format}", calls, {"chosen": ("csr", *kept)})
 
 
-SUITES = {"composed": products, "composed layers": layers, "composed choice": choices}
+SUITES = {"composed": products, "composed layers": layers, "slabs": slabs, "composed choice": choices}
