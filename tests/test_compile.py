@@ -553,6 +553,39 @@ def test_the_kernel_called_without_torch():
     assert torch.ops.scorch.direct(PRODUCT, parts(a, x[:, :0]), (9, 9)).shape == (9, 0)
 
 
+def grown(n: int, seed: int) -> torch.Tensor:
+    """Of 10 entries a row: arrays that take long to read."""
+    g = torch.Generator().manual_seed(seed)
+    return scorch.coo((torch.arange(n).repeat(10), torch.randint(n, (10 * n,), generator=g)), shape=(n, n))
+
+
+def test_arrays_are_read_again_when_they_were_written():
+    n = 3000
+    a, x = grown(n, 0).convert("csr"), torch.rand(n, 3)
+    pos, crd, values = parts(a, x)[:3]
+    call = lambda: torch.ops.scorch.direct(PRODUCT, (pos, crd, values, x), (n, n))  # noqa: E731
+    for _ in range(3):
+        torch.testing.assert_close(call(), a @ x)
+    for column in (n - 1, n, n - 1):
+        crd[pos[1] - 1] = column  # of the last entry of the first row
+        for _ in range(2):
+            if column == n:
+                with pytest.raises(ValueError, match=str(n)):
+                    call()
+            else:
+                torch.testing.assert_close(call(), torch.sparse_csr_tensor(pos, crd, values) @ x)
+
+
+def test_arrays_that_come_in_the_place_of_others():
+    """Memory and objects are used again, for structures of one size."""
+    n, x = 2000, torch.rand(2000, 3)
+    for seed in range(12):
+        a = grown(n, seed).convert("csr")
+        for _ in range(2):
+            torch.testing.assert_close(torch.ops.scorch.direct(PRODUCT, parts(a, x), (n, n)), a @ x)
+        del a
+
+
 def test_the_kernel_called_with_what_is_no_plain_tensor():
     """torch knows what to do with it: a view of imaginary parts is negative until somebody looks."""
     a, x = (

@@ -24,6 +24,15 @@
 #define SC_LARGE_RESULT ((int64_t)1 << 20) /* bytes of results whose memory is kept when they are freed */
 #endif
 
+/* ---- direct.c: what arrays of structure were found to hold ---- */
+#define SC_NPRINT 64
+typedef struct {
+    PyObject *weak; /* to the tensor, as which nobody else comes while it lives; or null */
+    const void *data;
+    int64_t version, n;
+    sc_digest digest;
+} sc_print;
+
 /* ---- module.c: the state of the module, and errors ---- */
 typedef struct {
     PyTypeObject *core_type;
@@ -48,6 +57,7 @@ typedef struct {
         PyObject *core, *format, *ndim, *names, *shape, *values, *origin,
             *made; /* in the dict of a SparseTensor */
     } name;
+    sc_print print[SC_NPRINT];
 } sc_state;
 
 /* Warns, once in a process, when p runs in the interpreter: -1 if the warning became an exception. */

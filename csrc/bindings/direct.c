@@ -5,6 +5,39 @@
  * plain tensor returns NotImplemented and goes the long way. */
 #include "torch_graph.h"
 
+/* ---- what arrays hold ---- */
+/* Arrays of structure come again with each call. To read all of their bytes takes longer than a look at who they are and
+ * at torch's count of what was written to them, as cores look. */
+enum { FEW = 1 << 14 }; /* bytes of an array that are read in no time */
+
+static sc_print *print_of(sc_state *s, const PyObject *x)
+{ return &s->print[((uintptr_t)x >> 4) * 0x9e3779b97f4a7c15u >> 58]; }
+
+static bool may_recall(const sc_state *s, const sc_tensor *t)
+{
+    const bool index = t->dtype == SC_I32 || t->dtype == SC_I64;
+    return index && !s->validate && t->view.nval * (int64_t)sc_dtype_size(t->dtype) >= FEW;
+}
+
+static void recall(sc_state *s, PyObject *x, const sc_tensor *t, sc_bytes *b)
+{
+    const sc_print *p = print_of(s, x);
+    if (!may_recall(s, t) || !p->weak || PyWeakref_GetObject(p->weak) != x) return;
+    const bool same = p->data == t->view.val && p->n == t->view.nval && p->version == sc_bind_version(s, x);
+    if (same) *b = (sc_bytes){p->digest, true};
+}
+
+/* version: before the bytes were read. */
+static void keep(sc_state *s, PyObject *x, const sc_tensor *t, int64_t version, sc_digest digest)
+{
+    sc_print *p = print_of(s, x);
+    PyObject *weak = PyWeakref_NewRef(x, NULL), *old = p->weak;
+    if (!weak) PyErr_Clear();
+    *p = (sc_print){weak, t->view.val, version, t->view.nval, digest};
+    Py_XDECREF(old);
+}
+
+/* ---- a call ---- */
 typedef struct {
     const sc_dl_api *dl;
     sc_dl_managed *made;
@@ -51,10 +84,29 @@ static PyObject *run(const sc_state *s, sc_graph_call *g)
     return sc_bind_raise(s, &e);
 }
 
+/* The same, with what is known of arrays and what turns out. */
+static PyObject *run_knowing(sc_state *s, PyObject *operands, sc_graph_call *g)
+{
+    enum { MOST = 32 }; /* arrays that are looked at */
+    const size_t n = g->noperand < MOST ? g->noperand : MOST;
+    int64_t version[MOST];
+    for (size_t i = 0; i < n; i++) {
+        PyObject *x = PyTuple_GetItem(operands, (Py_ssize_t)i);
+        recall(s, x, &g->operand[i], &g->bytes[i]);
+        const bool asks = !g->bytes[i].known && may_recall(s, &g->operand[i]);
+        version[i] = asks ? sc_bind_version(s, x) : -1;
+    }
+    PyObject *y = run(s, g);
+    for (size_t i = 0; i < n && y; i++)
+        if (version[i] >= 0 && g->bytes[i].known)
+            keep(s, PyTuple_GetItem(operands, (Py_ssize_t)i), &g->operand[i], version[i], g->bytes[i].digest);
+    return y;
+}
+
 /* direct(program, operands, sizes) -> tensor or NotImplemented */
 static PyObject *direct(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    const sc_state *s = PyModule_GetState(module);
+    sc_state *s = PyModule_GetState(module);
     sc_graph_call g = {.text = NULL};
     Py_ssize_t length;
     if (n != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
@@ -64,7 +116,7 @@ static PyObject *direct(PyObject *module, PyObject *const *args, Py_ssize_t n)
     if (!sc_graph_open(&g, (size_t)PyTuple_Size(args[1]), (size_t)PyTuple_Size(args[2])))
         return PyErr_NoMemory();
     const int plain = read_sizes(args[2], g.size) ? -1 : look_at(s, args[1], g.operand);
-    PyObject *y = plain > 0 ? run(s, &g) : plain ? NULL : Py_NewRef(Py_NotImplemented);
+    PyObject *y = plain > 0 ? run_knowing(s, args[1], &g) : plain ? NULL : Py_NewRef(Py_NotImplemented);
     sc_work_give(g.operand);
     return y;
 }

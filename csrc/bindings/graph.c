@@ -118,7 +118,16 @@ static int take_sizes(graph *c, sc_tensor *t)
     return 0;
 }
 
-static sc_digest structure(const sc_tensor *t, const int64_t *length)
+/* Of the bytes of operand tensor i. */
+static sc_digest print_of(graph *c, size_t i, const void *data, size_t size)
+{
+    sc_bytes *b = &c->given->bytes[i];
+    if (!b->known) *b = (sc_bytes){sc_fingerprint(data, size), true};
+    return b->digest;
+}
+
+/* Its arrays are the operand tensors from `first` on. */
+static sc_digest structure(graph *c, const sc_tensor *t, size_t first, const int64_t *length)
 {
     const size_t size = sc_dtype_size(t->itype);
     sc_digest part[SC_MAXCOMP + 2] = {sc_fingerprint(&t->format, sizeof t->format),
@@ -128,16 +137,16 @@ static sc_digest structure(const sc_tensor *t, const int64_t *length)
     for (int l = 0; l < t->format.nlevel; l++) {
         const sc_level *at = &t->view.level[l];
         if (sc_level_has_pos(&t->format.level[l]))
-            part[2 + n] = sc_fingerprint(at->pos, size * (size_t)length[n]), n++;
+            part[2 + n] = print_of(c, first + (size_t)n, at->pos, size * (size_t)length[n]), n++;
         if (sc_level_has_crd(&t->format.level[l]))
-            part[2 + n] = sc_fingerprint(at->crd, size * (size_t)length[n]), n++;
+            part[2 + n] = print_of(c, first + (size_t)n, at->crd, size * (size_t)length[n]), n++;
     }
     return sc_fingerprint(part, (size_t)(2 + n) * sizeof *part);
 }
 
-static int validate(graph *c, sc_tensor *t, const int64_t *length)
+static int validate(graph *c, sc_tensor *t, size_t first, const int64_t *length)
 {
-    const sc_digest key = c->key[t - c->in] = structure(t, length);
+    const sc_digest key = c->key[t - c->in] = structure(c, t, first, length);
     if (sc_seen_valid(key, t)) return 0;
     if (!sc_validate(t, &c->e)) sc_seen_note(key, t);
     return c->e.code;
@@ -146,6 +155,7 @@ static int validate(graph *c, sc_tensor *t, const int64_t *length)
 static int next_sparse(graph *c, const sc_format *f, sc_tensor *t)
 {
     int64_t length[SC_MAXCOMP], seen = -1;
+    const size_t first = c->next;
     int n = 0;
     const void *values;
     memset(t, 0, sizeof *t);
@@ -161,7 +171,7 @@ static int next_sparse(graph *c, const sc_format *f, sc_tensor *t)
     }
     if (component(c, t, &values, &length[n], true)) return c->e.code;
     t->view.val = (void *)(uintptr_t)values;
-    return sc_bind_layout(t, length, n + 1, &c->e) ? c->e.code : validate(c, t, length);
+    return sc_bind_layout(t, length, n + 1, &c->e) ? c->e.code : validate(c, t, first, length);
 }
 
 /* Of layouts for operands that are multiplied often, those that read values where they are: others would look at all of
@@ -463,9 +473,12 @@ static void finish(graph *c)
 
 bool sc_graph_open(sc_graph_call *g, size_t noperand, size_t nsize)
 {
-    g->operand = sc_work_take(noperand * sizeof *g->operand + nsize * sizeof *g->size + 1);
+    g->operand =
+        sc_work_take(noperand * (sizeof *g->operand + sizeof *g->bytes) + nsize * sizeof *g->size + 1);
     if (!g->operand) return false;
-    g->size = (int64_t *)(void *)(g->operand + noperand);
+    g->bytes = (sc_bytes *)(void *)(g->operand + noperand);
+    g->size = (int64_t *)(void *)(g->bytes + noperand);
+    for (size_t i = 0; i < noperand; i++) g->bytes[i].known = false;
     g->noperand = noperand, g->nsize = nsize;
     return true;
 }

@@ -397,6 +397,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->sparse.core_of);
     Py_CLEAR(s->sparse.single);
     for (int i = 0; i < SC_LEN(name_text); i++) Py_CLEAR(((PyObject **)&s->name)[i]);
+    for (int i = 0; i < SC_NPRINT; i++) Py_CLEAR(s->print[i].weak);
     return 0;
 }
 
