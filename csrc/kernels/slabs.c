@@ -40,12 +40,12 @@ typedef struct {
     char *packed, *dense;
     const int64_t *dim, *stride, *apart; /* of the packed one, and the strides of the dense one */
     bool back;                           /* from the packed one to the dense one */
-} moving;
+} slab_move;
 
-static int64_t coordinate(const moving *m, int d, int64_t x)
+static int64_t coordinate(const slab_move *m, int d, int64_t x)
 { return d == m->listed ? sc_index(m->list->crd, m->itype, x) : x; }
 
-static void move_run(const moving *m, int64_t begin, int64_t end, char *packed, char *dense)
+static void move_run(const slab_move *m, int64_t begin, int64_t end, char *packed, char *dense)
 {
     const int d = m->ndim - 1;
     const int64_t near = m->stride[d], far = m->apart[d];
@@ -66,7 +66,7 @@ static void move_run(const moving *m, int64_t begin, int64_t end, char *packed, 
 #undef MOVE
 }
 
-static void move(const moving *m, int d, int64_t begin, int64_t end, char *packed, char *dense)
+static void move(const slab_move *m, int d, int64_t begin, int64_t end, char *packed, char *dense)
 {
     const int64_t size = (int64_t)m->size, near = m->stride[d] * size, far = m->apart[d] * size;
     if (d + 1 == m->ndim) return move_run(m, begin, end, packed, dense);
@@ -76,26 +76,26 @@ static void move(const moving *m, int d, int64_t begin, int64_t end, char *packe
 
 static void move_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    const moving *m = arg;
+    const slab_move *m = arg;
     (void)lane;
     move(m, 0, begin, end, m->packed, m->dense);
 }
 
-static void move_all(const moving *m, int64_t n)
+static void move_all(const slab_move *m, int64_t n)
 { sc_parallel_ranges(sc_team_lanes((double)n), m->dim[0], move_range, (void *)(uintptr_t)m); }
 
-static moving between(const sc_tensor *slabs, const sc_view *packed, const sc_tensor *dense, int listed)
+static slab_move between(const sc_tensor *slabs, const sc_view *packed, const sc_tensor *dense, int listed)
 {
-    return (moving){.list = slabs->view.level,
-                    .itype = slabs->itype,
-                    .ndim = dense->format.ndim,
-                    .listed = listed,
-                    .size = sc_dtype_size(dense->dtype),
-                    .packed = packed->val,
-                    .dense = dense->view.val,
-                    .dim = packed->dim,
-                    .stride = packed->stride,
-                    .apart = dense->view.stride};
+    return (slab_move){.list = slabs->view.level,
+                       .itype = slabs->itype,
+                       .ndim = dense->format.ndim,
+                       .listed = listed,
+                       .size = sc_dtype_size(dense->dtype),
+                       .packed = packed->val,
+                       .dense = dense->view.val,
+                       .dim = packed->dim,
+                       .stride = packed->stride,
+                       .apart = dense->view.stride};
 }
 
 void *sc_slabs_take(const sc_tensor *slabs, const sc_tensor *dense, int listed, bool filled, sc_view *v)
@@ -106,14 +106,14 @@ void *sc_slabs_take(const sc_tensor *slabs, const sc_tensor *dense, int listed, 
     for (int d = dense->format.ndim; d-- > 0; n *= v->dim[d]) v->stride[d] = n;
     v->nval = n;
     v->val = sc_work_take((size_t)sc_max(n, 1) * sc_dtype_size(dense->dtype));
-    const moving m = between(slabs, v, dense, listed);
+    const slab_move m = between(slabs, v, dense, listed);
     if (v->val && filled) move_all(&m, n);
     return v->val;
 }
 
 void sc_slabs_put(const sc_tensor *slabs, const sc_view *v, const sc_tensor *dense, int listed)
 {
-    moving m = between(slabs, v, dense, listed);
+    slab_move m = between(slabs, v, dense, listed);
     m.back = true;
     sc_fill_view(&dense->view, dense->format.ndim, dense->dtype, 0);
     move_all(&m, v->nval);

@@ -49,17 +49,17 @@ static void add_summed(sc_dense_product *p, const Dense *d, const sc_view *a, co
 typedef struct {
     sc_view view;
     void *room;
-} side;
+} reached;
 
-static bool open_side(const sc_tensor *t, const sc_tensor *slabs, int listed, bool filled, side *s)
+static bool reach(const sc_tensor *t, const sc_tensor *slabs, int listed, bool filled, reached *s)
 {
-    *s = (side){.view = sc_format_is_dense(&t->format) ? t->view : sc_slabs_view(t)};
+    *s = (reached){.view = sc_format_is_dense(&t->format) ? t->view : sc_slabs_view(t)};
     if (listed >= 0) s->room = sc_slabs_take(slabs, t, listed, filled, &s->view);
     return listed < 0 || s->room;
 }
 
-static int multiply(const Dense *d, const sc_tensor *out, const side *a, const side *b, const side *to,
-                    sc_err *err)
+static int multiply(const Dense *d, const sc_tensor *out, const reached *a, const reached *b,
+                    const reached *to, sc_err *err)
 {
     sc_dense_product p = {.a = a->view.val, .b = b->view.val, .out = to->view.val, .dtype = out->dtype};
     add_kept(&p, d, &a->view, &b->view, &to->view, out->format.ndim);
@@ -70,10 +70,10 @@ static int multiply(const Dense *d, const sc_tensor *out, const side *a, const s
 int sc_dense_run(const Dense *d, const sc_tensor *in, const sc_tensor *out, sc_err *err)
 {
     const sc_tensor *slabs = d->slabs < 0 ? NULL : &in[d->slabs];
-    side a, b, to = {.room = NULL};
-    const bool opened = open_side(&in[d->a], slabs, d->listed_a, true, &a) &
-                        open_side(&in[d->b], slabs, d->listed_b, true, &b) &
-                        open_side(out, slabs, d->listed_out, false, &to);
+    reached a, b, to = {.room = NULL};
+    const bool opened = reach(&in[d->a], slabs, d->listed_a, true, &a) &
+                        reach(&in[d->b], slabs, d->listed_b, true, &b) &
+                        reach(out, slabs, d->listed_out, false, &to);
     int rc = opened ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory for a dense product");
     if (!rc) rc = multiply(d, out, &a, &b, &to, err);
     if (!rc && to.room) sc_slabs_put(slabs, &to.view, out, d->listed_out);

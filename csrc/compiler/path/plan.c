@@ -24,80 +24,6 @@
 #define CLOSE 1.2 /* where one nest is the least, others of more than so many times that are not looked at */
 #define NEAR 4    /* an order of contraction of more than so many times the least is not looked at */
 
-/* ---- temporaries ---- */
-/* Entries run over v: a sparse tensor has it. */
-static bool is_stored(const Expr *e, int v)
-{
-    if (e->op == O_ACCESS && !sc_format_is_dense(&e->tensor->format)) return in(expr_vars(e), v);
-    return (e->kid[0] && is_stored(e->kid[0], v)) || (e->kid[1] && is_stored(e->kid[1], v));
-}
-
-/* The indices of a temporary that a result is read beside, in the order of the result. */
-static int order_as(const Expr *lhs, uint32_t vars, Index *out)
-{
-    int n = 0;
-    for (int d = 0; d < lhs->tensor->ndim; d++)
-        if (in(vars, lhs->ix[d].var)) out[n++] = lhs->ix[d];
-    return n;
-}
-
-/* The indices of a temporary: those that entries run over first, in the order in which they are met, then those of
- * dense rows; or, turned, the other way round. */
-static int order_of(const Planner *pl, uint32_t vars, bool turned, Index *out)
-{
-    const Prog *p = pl->p;
-    int n = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int v = 0; v < p->nvar; v++) {
-            bool stored = false;
-            for (int a = 0; a < p->nassign; a++) stored |= is_stored(p->assign[a].rhs, v);
-            if (in(vars, v) && stored == !pass && n < SC_MAXDIM) out[n++] = (Index){.var = (uint8_t)v};
-        }
-    for (int k = 0; turned && k < n / 2; k++) {
-        const Index x = out[k];
-        out[k] = out[n - 1 - k], out[n - 1 - k] = x;
-    }
-    return n;
-}
-
-/* The access to the temporary that is e already, or null. */
-static Expr *find_taken(Planner *pl, const Expr *e)
-{
-    Index ix[SC_MAXDIM];
-    for (int v = pl->p->nin; v < pl->path->nvalue; v++) {
-        Tensor *same = pl->value[v];
-        for (int d = 0; d < same->ndim; d++) ix[d] = (Index){.var = (uint8_t)same->dimvar[d]};
-        if (same->dtype != pl->p->type && !pl->factor) continue; /* it is rounded, as factors may be */
-        if (pl->how[v] && common_same(pl->p, pl->how[v], e)) return expr_access(pl->p, same, ix);
-    }
-    return NULL;
-}
-
-/* The step t = e, whose cost so many share, and the access that stands for e from here on; null where there is none. */
-static Expr *take_as(Planner *pl, Tensor *t, const Index *ix, Expr *e, int takers)
-{
-    const Assign a = {expr_access(pl->p, t, ix), O_CONST, e};
-    if (!step_add(pl, 1, &a, (int[]){-1})) return NULL;
-    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / takers);
-    return a.lhs;
-}
-
-/* The same of a temporary over these indices. */
-static Expr *take_over(Planner *pl, Expr *e, const Index *ix, int n, bool sparse, double entries)
-{
-    Expr *taken = find_taken(pl, e);
-    if (taken) return taken;
-    return take_as(pl, step_temporary(pl, ix, n, sparse, entries), ix, e, common_takers(pl, e));
-}
-
-/* The same, in the order of entries. */
-static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool turned, double entries)
-{
-    Index ix[SC_MAXDIM];
-    if (__builtin_popcount(kept) > SC_MAXDIM) return find_taken(pl, e);
-    return take_over(pl, e, ix, order_of(pl, kept, turned && !sparse, ix), sparse, entries);
-}
-
 /* ---- one product ---- */
 typedef struct {
     Planner *pl;
@@ -129,7 +55,7 @@ static bool take_node(Taken *t, const Tree *node, Part *out)
     }
     Expr *e = take_kids(t, node, node->size.vars);
     t->pl->factor = true;
-    if (e) e = take_first(t->pl, e, node->size.vars, node->size.sparse, t->turned, node->size.entries);
+    if (e) e = taken_first(t->pl, e, node->size.vars, node->size.sparse, t->turned, node->size.entries);
     t->pl->factor = false;
     *out = (Part){e, false};
     return e && t->pl->path->cost <= t->most;
@@ -194,7 +120,7 @@ static void compare(Cheapest *c, Costed x)
     }
 }
 
-/* Asks what the assignment, or the sum by itself, costs by this tree, with dense temporaries turned or not (order_of). */
+/* Asks what the assignment, or the sum by itself, costs by this tree, with dense temporaries turned or not (taken.c). */
 static void look_closely(Taken *t, const Tree *tree, bool turned, const Assign *a, int result, Cheapest *c)
 {
     Planner *pl = t->pl;
@@ -203,7 +129,7 @@ static void look_closely(Taken *t, const Tree *tree, bool turned, const Assign *
     t->most = c->next.tree ? m.cost + c->next.cost : INFINITY;
     Expr *sum = take_kids(t, tree, t->x.kept);
     const bool fits = sum && (a ? step_add(pl, 1, &(Assign){a->lhs, a->reduce, sum}, &result)
-                                : take_first(pl, sum, t->x.kept, false, false, 0) != NULL);
+                                : taken_first(pl, sum, t->x.kept, false, false, 0) != NULL);
     const double cost = pl->path->cost - m.cost;
     step_rewind(pl, m);
     if (fits) compare(c, (Costed){cost, tree, turned});
@@ -276,7 +202,7 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
 static Expr *take_pointwise(Planner *pl, Expr *e)
 {
     for (Expr *f = pointwise_find(pl->p, e); f; f = pointwise_find(pl->p, e)) {
-        Expr *t = take_first(pl, f, expr_vars(f), false, false, 0);
+        Expr *t = taken_first(pl, f, expr_vars(f), false, false, 0);
         if (!t) break;
         e = expr_replace(pl->p, e, f, t);
     }
@@ -297,10 +223,10 @@ static Expr *take_sampled(Planner *pl, const Expr *m, Expr *e, int takers)
     Expr *there = expr_new(p, O_STORED, expr_access(p, m->tensor, m->ix), NULL);
     Expr *value = path_is_sum(e) ? expr_reduce(p, O_ADD, e->vars, expr_new(p, O_MUL, there, e->kid[0]))
                                  : expr_new(p, O_MUL, there, e);
-    Expr *taken = find_taken(pl, value);
+    Expr *taken = taken_find(pl, value);
     if (taken) return taken;
     Tensor *t = step_temporary(pl, m->ix, m->tensor->ndim, true, tree_size(p, m).entries);
-    return take_as(pl, t, m->ix, value, takers);
+    return taken_as(pl, t, m->ix, value, takers);
 }
 
 /* e, with functions beside sparse factors computed first, and their arguments before them (sampled.c). */
@@ -362,7 +288,7 @@ static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
     for (int k = 0; k < n; k++) {
         if (!expr_has(part[k].e, O_REDUCE)) continue;
         Expr *f = take_apart(pl, part[k].e, NULL, -1, asked);
-        Expr *t = take_first(pl, f, expr_free(f), false, false, 0);
+        Expr *t = taken_first(pl, f, expr_free(f), false, false, 0);
         if (t) part[k].e = t, any = true;
     }
     if (!any) return e;
@@ -395,7 +321,7 @@ static Expr *take_sparse_terms(Planner *pl, Expr *e)
     const uint32_t kept = expr_free(e);
     for (int k = 0; k < n; k++) {
         if (!is_sparse_sum(pl->p, part[k].e, kept)) continue;
-        Expr *t = take_first(pl, part[k].e, kept, true, false, tree_entries(pl->p, part[k].e));
+        Expr *t = taken_first(pl, part[k].e, kept, true, false, tree_entries(pl->p, part[k].e));
         if (t) part[k].e = t;
     }
     return expr_sum(pl->p, n, part);
@@ -406,7 +332,6 @@ static Expr *take_sparse_terms(Planner *pl, Expr *e)
 static Expr *take_terms(Planner *pl, Expr *e, const Assign *a, const char *asked)
 {
     Part part[MAXFACTOR];
-    Index ix[SC_MAXDIM];
     Prog *p = pl->p;
     const int n = expr_terms(p, e, part);
     int stays = -1;
@@ -418,9 +343,8 @@ static Expr *take_terms(Planner *pl, Expr *e, const Assign *a, const char *asked
     for (int k = 0; k < n; k++) {
         if (k == stays || !expr_has(part[k].e, O_REDUCE)) continue;
         if (stays < 0 && !library_may_multiply(p, part[k].e)) continue;
-        const uint32_t kept = expr_free(part[k].e);
-        Expr *t = a && stays < 0 ? take_over(pl, part[k].e, ix, order_as(a->lhs, kept, ix), false, 0)
-                                 : take_first(pl, part[k].e, kept, false, false, 0);
+        Expr *t = a && stays < 0 ? taken_beside(pl, part[k].e, a->lhs)
+                                 : taken_first(pl, part[k].e, expr_free(part[k].e), false, false, 0);
         if (t) part[k].e = t;
     }
     return expr_sum(pl->p, n, part);

@@ -2,6 +2,7 @@
  *
  * apart.c  where steps must begin, since a sparse result is read
  * plan.c   assignments -> steps: which sums are taken apart, and whether that pays
+ * taken.c  temporaries, which steps make first
  * common.c what sums share
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
  * sampled.c functions whose argument is computed at entries first
@@ -147,6 +148,14 @@ bool library_multiplies(Prog *, const Expr *, sc_dtype);
 bool library_may_multiply(Prog *, const Expr *); /* the same, or of slabs */
 /* Takes the library for an assignment where it is faster; like: the operand whose structure the result has, or -1. */
 void library_choose(Prog *, Step *, const Assign *, int like);
+
+/* ---- taken.c ---- */
+Expr *taken_find(Planner *, const Expr *e); /* the access to the temporary that is e already, or null */
+/* The step t = e, whose cost so many share, and the access that stands for e from here on; null where there is none. */
+Expr *taken_as(Planner *, Tensor *t, const Index *, Expr *e, int takers);
+/* The same of a temporary over the indices `kept`, in the order of entries, turned or not. */
+Expr *taken_first(Planner *, Expr *e, uint32_t kept, bool sparse, bool turned, double entries);
+Expr *taken_beside(Planner *, Expr *e, const Expr *lhs); /* ... a dense one in the order of a result */
 
 /* ---- common.c ---- */
 bool common_same(Prog *, const Expr *, const Expr *); /* equal but for orders and names in sums */
