@@ -36,11 +36,12 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
     "kernels/team": ("test_convert_large",),
     "run/": ("test_table",),
 }
-STEPS = ("test_steps", "test_apart", "test_path", "test_tmp")
+STEPS = ("test_steps", "test_slabs", "test_apart", "test_path", "test_tmp")
 PACKAGE = {  # instead of all that, the Python tests of files whose path begins so
     "compiler/path/": STEPS,
     "compiler/expr/inline": STEPS,
     "compiler/expr/twins": ("test_twins",),
+    "kernels/slabs": ("test_slabs",),
     "run/dense": STEPS,
     "run/steps": STEPS,
     "run/holes": STEPS,
@@ -307,7 +308,7 @@ MUTATIONS = {  # name: file, text, replacement
         "if (rq->in[k].name[0] == t->name[0]) return s->holes",
     ),
     "the dimensions of a temporary change places": (
-        "compiler/path/plan.c", "(uint8_t)same->dimvar[d]}", "(uint8_t)same->dimvar[same->ndim - 1 - d]}",
+        "compiler/path/taken.c", "(uint8_t)same->dimvar[d]}", "(uint8_t)same->dimvar[same->ndim - 1 - d]}",
     ),
     "a temporary is read along its first dimension": (
         "compiler/path/step.c", "? t->ndim - 1 : -1;", "? 0 : -1;",
@@ -347,14 +348,18 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/path/step.c", "pl->path->nvalue = m.nvalue;", "(void)0;",
     ),
     "a dense product is of the transposed matrix": (
-        "compiler/path/step.c", "d.sum_b[d.nsum++] = (uint8_t)other;", "d.sum_b[d.nsum++] = !other;",
+        "compiler/path/library.c", "d->sum_b[d->nsum++] = (uint8_t)other;", "d->sum_b[d->nsum++] = !other;",
     ),
     "a dense product is transposed": (
-        "compiler/path/step.c", "d.in_a[i] = (int8_t)expr_dim_of(x,", "d.in_a[i] = (int8_t)expr_dim_of(y,",
+        "compiler/path/library.c", "d->in_a[i] = (int8_t)expr_dim_of(f->x,",
+        "d->in_a[i] = (int8_t)expr_dim_of(f->y,",
     ),
     "a dense product of any format": (
-        "compiler/path/step.c", "s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);",
-        "s->dense.is &= cost < s->cost;",
+        "compiler/path/library.c", "if (!beside) return sc_format_is_dense(&s->request.ask[0]) && like < 0;",
+        "if (!beside) return true;",
+    ),
+    "a dense product with slabs is not scattered": (
+        "compiler/path/library.c", "e->tensor != f->slabs && !is_slabs(e->tensor) ?", "false ?",
     ),
     # ---- programs in steps: which ----
     "an index of the result is summed": (
@@ -368,8 +373,8 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/path/wish.c", "(int)strlen(own) == len && ", "",
     ),
     "the index of a factor with a sum goes": (
-        "compiler/path/plan.c", "take_first(pl, f, expr_free(f), false, false, 0);",
-        "take_first(pl, f, expr_free(f) & expr_free(e), false, false, 0);",
+        "compiler/path/plan.c", "taken_first(pl, f, expr_free(f), false, false, 0);",
+        "taken_first(pl, f, expr_free(f) & expr_free(e), false, false, 0);",
     ),
     "indices that are kept may differ": (
         "compiler/path/common.c", "if (!in(r->from, v)) return v == w;", "if (!in(r->from, v)) return true;",
@@ -451,6 +456,15 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "indices of a dense product are joined over a gap": (
         "run/dense.c", "last->a == x->size * x->a && last->b", "last->b",
+    ),
+    "slabs lie as the tensor they are of": (
+        "kernels/slabs.c", "v.dim[t->format.level[0].dim] = sc_slabs_count(t);", "",
+    ),
+    "what is not listed stays": (
+        "kernels/slabs.c", "sc_fill_view(&dense->view, dense->format.ndim, dense->dtype, 0);", "",
+    ),
+    "listed coordinates are those in front": (
+        "kernels/slabs.c", "d == m->listed ? sc_index(m->list->crd, m->itype, x) : x;", "x;",
     ),
     "terms of an extremum are computed by two kernels": (
         "compiler/expr/derive.c", "? body : derive_temporary(w->d, \"v\", body)", "? body : body",
