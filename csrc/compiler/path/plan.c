@@ -329,7 +329,7 @@ static Expr *take_sparse_terms(Planner *pl, Expr *e)
 
 /* All terms that are sums of products are computed first, but for one that meets entries: it adds the others. Where
  * none does, what a library may multiply is. */
-static Expr *take_terms(Planner *pl, Expr *e, const Assign *a, const char *asked)
+static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
 {
     Part part[MAXFACTOR];
     Prog *p = pl->p;
@@ -343,8 +343,8 @@ static Expr *take_terms(Planner *pl, Expr *e, const Assign *a, const char *asked
     for (int k = 0; k < n; k++) {
         if (k == stays || !expr_has(part[k].e, O_REDUCE)) continue;
         if (stays < 0 && !library_may_multiply(p, part[k].e)) continue;
-        Expr *t = a && stays < 0 ? taken_beside(pl, part[k].e, a->lhs)
-                                 : taken_first(pl, part[k].e, expr_free(part[k].e), false, false, 0);
+        const uint32_t kept = expr_free(part[k].e);
+        Expr *t = stays < 0 ? taken_beside(pl, part[k].e) : taken_first(pl, part[k].e, kept, false, false, 0);
         if (t) part[k].e = t;
     }
     return expr_sum(pl->p, n, part);
@@ -355,14 +355,14 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
     if (!expr_has(e, O_REDUCE)) return e;
     if (path_is_sum(e)) {
         Expr *terms = a && sc_format_is_dense(&pl->p->ask[result]) ? distribute(pl, e) : e;
-        if (terms != e) return take_terms(pl, terms, a, asked);
+        if (terms != e) return take_terms(pl, terms, asked);
         e = take_factors(pl, expr_flatten(pl->p, e), asked);
         return take_product(pl, e, a, result, asked);
     }
     if (e->op == O_REDUCE) return e;
     if (a && !asked && !sc_format_is_dense(&pl->p->ask[result]) && has_sparse_term(pl->p, e))
         return take_sparse_terms(pl, e);
-    if (e->op == O_ADD || e->op == O_SUB) return take_terms(pl, e, a, asked);
+    if (e->op == O_ADD || e->op == O_SUB) return take_terms(pl, e, asked);
     Expr *x = take_apart(pl, e->kid[0], NULL, -1, asked);
     return expr_with_kids(pl->p, e, x, e->kid[1] ? take_apart(pl, e->kid[1], NULL, -1, asked) : NULL);
 }
@@ -397,6 +397,7 @@ static bool is_rich(Prog *p, const Assign *a)
 static bool take_assign(Planner *pl, const Assign *a, int result, const char *asked)
 {
     const Point m = step_mark(pl);
+    pl->lhs = a->lhs;
     Expr *first = asked ? a->rhs : take_pointwise(pl, a->rhs),
          *entries = asked ? first : take_functions(pl, first);
     Expr *e = take_apart(pl, entries, a, result, asked);

@@ -106,7 +106,8 @@ struct Planner {
     const Costs *costs;
     Path *path;
     int ntemp;
-    bool factor; /* the step makes a factor of a product */
+    const Expr *lhs; /* of the assignment that is taken apart */
+    bool factor;     /* the step makes a factor of a product */
     /* Values that are no operands: temporaries, and results that are read later. */
     Tensor *value[MAXTENSOR];
     bool holes[MAXTENSOR];   /* values that have zeros where no term was */
@@ -155,7 +156,8 @@ Expr *taken_find(Planner *, const Expr *e); /* the access to the temporary that 
 Expr *taken_as(Planner *, Tensor *t, const Index *, Expr *e, int takers);
 /* The same of a temporary over the indices `kept`, in the order of entries, turned or not. */
 Expr *taken_first(Planner *, Expr *e, uint32_t kept, bool sparse, bool turned, double entries);
-Expr *taken_beside(Planner *, Expr *e, const Expr *lhs); /* ... a dense one in the order of a result */
+Expr *taken_beside(Planner *,
+                   Expr *e); /* ... a dense one in the order of the result, where it has these indices */
 
 /* ---- common.c ---- */
 bool common_same(Prog *, const Expr *, const Expr *); /* equal but for orders and names in sums */

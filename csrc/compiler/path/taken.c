@@ -70,8 +70,10 @@ Expr *taken_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool turned,
     return take_over(pl, e, ix, order_of(pl, kept, turned && !sparse, ix), sparse, entries);
 }
 
-Expr *taken_beside(Planner *pl, Expr *e, const Expr *lhs)
+Expr *taken_beside(Planner *pl, Expr *e)
 {
     Index ix[SC_MAXDIM];
-    return take_over(pl, e, ix, order_as(lhs, expr_free(e), ix), false, 0);
+    const uint32_t kept = expr_free(e);
+    if (kept & ~expr_vars(pl->lhs)) return taken_first(pl, e, kept, false, false, 0);
+    return take_over(pl, e, ix, order_as(pl->lhs, kept, ix), false, 0);
 }
