@@ -537,6 +537,8 @@ def test_every_method_says_what_it_does():
         (3, [1, 2]),
         np.array([4, 4]), (slice(None), slice(None, None, 2)), (torch.tensor([2, 1]), 3), torch.tensor(3),
         torch.tensor([[3, 0], [3, -1]]), (slice(2, 8), [[1], [3]]), torch.zeros(0, 2, dtype=torch.long),
+        (torch.tensor(3), None), (slice(None), torch.tensor(3), None), (torch.tensor(3), 1, None),
+        (1, None, -1),
     ],
 )  # fmt: skip
 def test_indexing_a_matrix(index):
@@ -552,6 +554,7 @@ def test_indexing_a_matrix(index):
         (1, slice(None), 2), (None, 1), (slice(None), None, 2),
         (slice(None), torch.tensor([True, False, True, True])),
         (1, None, slice(None), torch.tensor([[4, 0]])), (slice(None), torch.tensor([[[2], [0]]])),
+        (torch.tensor(1), None, 2), (Ellipsis, torch.tensor(1), None, [4, 0]),
     ],
 )  # fmt: skip
 def test_indexing_a_cube(index):

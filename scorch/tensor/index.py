@@ -78,10 +78,6 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
     return torch.where(item < 0, item + extent, item)
 
 
-def _is_advanced(item: object) -> bool:
-    return not (item is None or item is Ellipsis or isinstance(item, int | slice | Integral))
-
-
 def _mask_rank(item: object) -> int:
     """Dimensions that an item of an index consumes."""
     if item is None or item is Ellipsis:
@@ -136,20 +132,17 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
             "indexing with several tensors: index one dimension at a time, or give an index tensor for every "
             "dimension"
         )
-    flat = [c.reshape(-1) if isinstance(c, torch.Tensor) else c for c in chosen]
+    flat, left = [c.reshape(-1) if isinstance(c, torch.Tensor) else c for c in chosen], iter(chosen)
+    items = [item if item is None else next(left) for item in items]
     made = _insert(select_all(a._whole(), flat), items)
-    return made if not tensors or tensors[0].dim() == 1 else _unflattened(made, items, chosen)
+    return made if not tensors or tensors[0].dim() == 1 else _unflattened(made, items)
 
 
-def _unflattened(made: torch.Tensor, items: list, chosen: list[Selection]) -> torch.Tensor:
+def _unflattened(made: torch.Tensor, items: list[Selection | None]) -> torch.Tensor:
     """What an index tensor of several dimensions selected, in its shape; made is in the flat one."""
-    before, left = 0, iter(chosen)
-    for item in items:
-        c = None if item is None else next(left)
-        if isinstance(c, torch.Tensor):
-            break
-        before += not isinstance(c, int)
-    return made.unflatten(before, tuple(c.shape))
+    at = next(k for k, c in enumerate(items) if isinstance(c, torch.Tensor))
+    before = sum(not isinstance(c, int) for c in items[:at])
+    return made.unflatten(before, tuple(items[at].shape))
 
 
 def submatrix(a: SparseTensor, rows: object, columns: object) -> SparseTensor:
@@ -166,12 +159,11 @@ def submatrix(a: SparseTensor, rows: object, columns: object) -> SparseTensor:
     return select_all(a, chosen)
 
 
-def _insert(a: torch.Tensor, items: list) -> torch.Tensor:
-    at = 0
-    for item in items:
-        if item is None:
-            a = a.unsqueeze(at)
-        at += item is None or _is_advanced(item) or isinstance(item, slice)
+def _insert(a: torch.Tensor, items: list[Selection | None]) -> torch.Tensor:
+    """What was selected, with the new dimensions; integers have none."""
+    kept = [item for item in items if not isinstance(item, int)]
+    for at, item in enumerate(kept):
+        a = a.unsqueeze(at) if item is None else a
     return a
 
 
@@ -442,10 +434,14 @@ def _named(a: SparseTensor, index: object) -> tuple[torch.Tensor, ...] | None:
             e = entries(masks[0])
             return tuple(e.indices[:, places(e.values)])
         return tuple(unravel(places(masks[0].reshape(-1)), a.shape))
-    if not items or len(items) != a._ndim or any(item is None or isinstance(item, slice) for item in items):
+    given = [item for item in items if item is not None]
+    if not given or any(isinstance(item, slice) for item in given):
         return None
-    chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(items, a.shape, strict=True))]
-    return torch.broadcast_tensors(*(_torch.as_tensor(c) for c in chosen))
+    chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
+    new = len(items) - len(given)
+    if new and any(isinstance(c, torch.Tensor) for c in chosen):
+        return None
+    return torch.broadcast_tensors(*(_torch.as_tensor(c)[(None,) * new] for c in chosen))
 
 
 # ---- functions of torch ----
