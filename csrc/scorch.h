@@ -124,9 +124,10 @@ int64_t sc_work_clear(void);
 int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *, void *ctx, int64_t **perm, sc_err *);
 /* The same for a layout that is kept while values change: an element that is zero now is an entry too. */
 int sc_convert_layout(const sc_tensor *from, sc_tensor *to, sc_alloc *, void *ctx, int64_t **perm, sc_err *);
-/* A dense tensor, row-major, whose entries are where the truth values `where` of the same shape say, zeros or not. */
-int sc_convert_where(const sc_tensor *from, const uint8_t *where, sc_tensor *to, sc_alloc *, void *ctx,
-                     sc_err *);
+/* A dense tensor, row-major, whose entries are where the truth values `where` of the same shape say, zeros or not; or,
+ * without where, as sc_convert. Positions of the result that have no entry hold `fill`. */
+int sc_convert_where(const sc_tensor *from, const uint8_t *where, double fill, sc_tensor *to, sc_alloc *,
+                     void *ctx, sc_err *);
 /* A matrix as csr, if no more than `most` of its values are not zero; else *over, found as early as may be, and no
  * result. */
 int sc_convert_few(const sc_tensor *from, int64_t most, sc_tensor *to, sc_alloc *, void *ctx, bool *over,

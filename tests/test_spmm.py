@@ -4,6 +4,8 @@ Values are small integers, so that every order of summation gives the same float
 Shapes straddle tiles and vectors and include 0 and 1; dense operands come in every stride.
 """
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -296,6 +298,36 @@ def test_extremes_without_any_point(name):
     some = scorch.evaluate(text, A=a, x=x, implicit="skip", format="csr")
     assert some.nnz == 2
     same(some.to_dense(), torch.tensor([[0.0, 0], [6, -2]]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+@pytest.mark.parametrize(
+    "name", ["bsr(2,2)", "bsc(4,1)", "compressed(0), dense(1)", "compressed(1), dense(0)"]
+)
+def test_extremes_in_formats_that_fill(name, dtype):
+    """Places between entries hold what an extremum of nothing is."""
+    d = torch.randint(1, 9, (8, 8), generator=torch.Generator().manual_seed(0)).to(dtype)
+    d *= torch.rand(8, 8, generator=torch.Generator().manual_seed(1)) < 0.15
+    a, both = scorch.sparse(d), (d != 0)[:, :, None] & (d != 0)
+    for way, least in (("min=", True), ("max=", False)):
+        text = f"C[i,k] {way} A[i,j] + A[j,k]"
+        c = scorch.evaluate(text, A=a, implicit="skip", format=name)
+        stored = c._with_values(torch.ones(c.nnz)).to_dense() != 0
+        sums = (d[:, :, None] + d).double().masked_fill(~both, math.inf if least else -math.inf)
+        wanted = sums.amin(1) if least else sums.amax(1)
+        nothing = scorch.evaluate(text, A=a, implicit="skip", format="dense")
+        same(nothing.double()[both.any(1)], wanted[both.any(1)])
+        assert c.format == scorch.Format(name) and bool((stored & ~both.any(1)).any())
+        same(c.to_dense(), nothing.where(stored, torch.zeros((), dtype=dtype)))
+    with pytest.raises(ValueError, match="ask for csr"):
+        scorch.evaluate(text, A=a, implicit="skip", format="bsr(2,2) of blocks(2,2,0.5) + csr")
+
+
+def test_extremes_below_a_dense_level():
+    t = scorch.sparse(torch.eye(2)[:, :, None] * torch.tensor([[[3.0, 0, 5]]]))
+    form = "dense(0), compressed(1), dense(2)"
+    c = scorch.evaluate("C[i,j,k] min= T[i,j,k] * x[l]", T=t, x=torch.ones(2), implicit="skip", format=form)
+    assert c.to_dense()[0].tolist() == [[3, math.inf, 5], [0, 0, 0]]
 
 
 # ---- threads ----

@@ -159,6 +159,7 @@ static int convert(const sc_conversion *c)
 {
     /* from a dense tensor to a sparse one, the short ways take what is not zero */
     const bool all = c->whole && sc_format_is_dense(&c->from->format) && !sc_format_is_dense(&c->to->format);
+    if (c->fill != 0) return long_way(c);
     way *short_way = c->where || all ? NULL : shortcut(c->from, &c->to->format);
     if (!short_way && !c->where && !all && sc_convert_folds(c)) return sc_convert_fold(c, long_way);
     if (!short_way && unique(&c->from->format) && sc_convert_has_tail(c)) return sc_convert_tail(c, convert);
@@ -238,9 +239,9 @@ int sc_convert_few(const sc_tensor *from, int64_t most, sc_tensor *to, sc_alloc 
         .from = from, .to = to, .alloc = alloc, .ctx = ctx, .err = e, .most = most, .over = over});
 }
 
-int sc_convert_where(const sc_tensor *from, const uint8_t *where, sc_tensor *to, sc_alloc *alloc, void *ctx,
-                     sc_err *e)
+int sc_convert_where(const sc_tensor *from, const uint8_t *where, double fill, sc_tensor *to, sc_alloc *alloc,
+                     void *ctx, sc_err *e)
 {
-    return start(
-        &(sc_conversion){.from = from, .to = to, .alloc = alloc, .ctx = ctx, .err = e, .where = where});
+    return start(&(sc_conversion){
+        .from = from, .to = to, .alloc = alloc, .ctx = ctx, .err = e, .where = where, .fill = fill});
 }

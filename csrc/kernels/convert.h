@@ -20,6 +20,7 @@ typedef struct {
     bool lent;            /* the source's values are not the caller's: the result may not have them */
     bool whole;           /* of a source whose levels are dense all elements are entries, zeros too */
     const uint8_t *where; /* a dense source: which elements are entries; null: those that are not zero */
+    double fill;          /* what positions without an entry hold; other than 0 the long way alone */
     int64_t
         most; /* a dense source with more entries is not converted: *over becomes true; if over is not null */
     bool *over;

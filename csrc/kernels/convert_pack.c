@@ -255,7 +255,7 @@ static int pack_values(packing *p, int lanes)
         merged = p->at[e] == p->at[e - 1];
     if (sparse && !merged && (rc = sc_convert_perm(c, p->npos, &v.perm))) return rc;
     const bool holes = merged || p->npos != p->list->n; /* positions without an entry */
-    if (holes) sc_fill(v.val, c->from->dtype, p->npos, 0);
+    if (holes) sc_fill(v.val, c->from->dtype, p->npos, c->fill);
     if (holes && v.perm) sc_fill(v.perm, SC_I64, p->npos, -1);
     return sc_parallel_pieces(lanes, 2 * (double)p->list->n, p->list->n, place_range, &v);
 }

@@ -145,9 +145,9 @@ static int deliver(const sc_program *p, int r, const sc_tensor *tensor, sc_tenso
     }
     sc_tensor to = {.format = p->result[r].spec.format, .itype = p->result[r].spec.itype};
     bool dense = sc_format_is_dense(&to.format);
-    int rc = dense        ? sc_convert(made, &to, given, out->view.val, NULL, err)
-             : where >= 0 ? sc_convert_where(made, tensor[where].view.val, &to, alloc, ctx, err)
-                          : sc_convert(made, &to, alloc, ctx, NULL, err);
+    int rc = dense ? sc_convert(made, &to, given, out->view.val, NULL, err)
+                   : sc_convert_where(made, where >= 0 ? tensor[where].view.val : NULL, p->result[r].fill,
+                                      &to, alloc, ctx, err);
     if (!rc) *out = to;
     return rc;
 }

@@ -60,6 +60,13 @@ sc_made sc_made_of(const Prog *g, int r)
     return m;
 }
 
+double sc_fill_of(const Tensor *t, const sc_format *f)
+{
+    for (int l = 0; l < f->nlevel; l++)
+        if (sc_kind_of(&f->level[l])->padded) return 0;
+    return op_identity(t->empty);
+}
+
 static void describe_results(sc_program *p, const Prog *g)
 {
     for (int r = 0; r < g->draft.nmade; r++) p->made[r] = sc_made_of(g, r);
@@ -73,6 +80,7 @@ static void describe_results(sc_program *p, const Prog *g)
         s->itype = converts && sc_format_is_dense(&t->format) ? index_type(g) : t->itype;
         s->unit = !sc_format_is_dense(&s->format) ? -1 : converts ? t->ndim - 1 : t->unit;
         p->result[r].converts = converts;
+        p->result[r].fill = sc_fill_of(t, &s->format);
         p->result[r].like = !converts && tensor_shares_all(t) ? t->like->arg : -1;
     }
 }

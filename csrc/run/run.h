@@ -33,6 +33,7 @@ typedef struct { /* a result as it is delivered */
     sc_spec spec;
     int like; /* the operand whose structure it shares, or -1 */
     bool converts;
+    double fill; /* what it holds where it has a position and no entry */
 } sc_delivered;
 
 typedef struct { /* an index variable */
@@ -174,6 +175,9 @@ int sc_print_stage(Prog *, const char *stage, sc_text *, sc_err *);
 /* record.c: what is kept of a compiled program, counted once; null: out of memory. */
 sc_program *sc_program_describe(const Prog *, const char *text, sc_err *); /* text: of the request */
 sc_made sc_made_of(const Prog *, int r);
+/* What positions without an entry hold in a result that is delivered in this format: the identity where no point counts;
+ * zero in padding. */
+double sc_fill_of(const Tensor *, const sc_format *);
 void sc_prog_free(Prog *); /* null is fine */
 void sc_steps_free(sc_steps *);
 

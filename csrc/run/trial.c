@@ -216,13 +216,14 @@ static bool has_bounds(const sc_format *f)
     return false;
 }
 
-/* Replaces x by the same tensor in another format; where, or null: which elements of a dense one are entries. */
-static int convert(sc_tensor *x, const sc_tensor *where, const sc_format *format, Heap *h, sc_err *err)
+/* Replaces x by the same tensor in another format; where, or null: which elements of a dense one are entries; fill: what
+ * other positions hold. */
+static int convert(sc_tensor *x, const sc_tensor *where, double fill, const sc_format *format, Heap *h,
+                   sc_err *err)
 {
     if (sc_format_equal(&x->format, format)) return SC_OK;
     sc_tensor to = {.format = *format, .dtype = x->dtype, .itype = x->itype};
-    const int rc = where ? sc_convert_where(x, where->view.val, &to, heap_alloc, h, err)
-                         : sc_convert(x, &to, heap_alloc, h, NULL, err);
+    const int rc = sc_convert_where(x, where ? where->view.val : NULL, fill, &to, heap_alloc, h, err);
     if (!rc) *x = to;
     return rc;
 }
@@ -271,7 +272,7 @@ static int entries_of(const sc_tensor *x, const sc_format *dense, sc_tensor *out
     out->dtype = SC_BOOL;
     if (!(out->view.val = heap_get(h, n))) return sc_error(err, SC_ENOMEM, "out of memory");
     memset(out->view.val, 1, n);
-    return convert(out, NULL, dense, h, err);
+    return convert(out, NULL, 0, dense, h, err);
 }
 
 /* A result that was asked to be like an operand is computed at its entries alone. */
@@ -300,11 +301,12 @@ static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *tenso
     sc_format plain = {0};
     if (sc_format_parse(&plain, "dense", t->ndim, err)) return err->code;
     if (!sc_format_is_dense(&dense.format) && sc_validate(&dense, err)) return err->code;
-    if (!has_bounds(ask) && convert(&dense, t->where ? &tensor[t->where->arg] : NULL, ask, h, err))
+    if (!has_bounds(ask) &&
+        convert(&dense, t->where ? &tensor[t->where->arg] : NULL, sc_fill_of(t, ask), ask, h, err))
         return err->code;
     if (!sc_format_is_dense(&dense.format)) {
         if (sc_validate(&dense, err) || entries_of(&dense, &plain, &entries, h, err) ||
-            convert(&dense, NULL, &plain, h, err) || (t->covered && check_entries(t, want, &entries, err)))
+            convert(&dense, NULL, 0, &plain, h, err) || (t->covered && check_entries(t, want, &entries, err)))
             return err->code;
     }
     return check_values(t, ask, want, &dense, err);

@@ -7,6 +7,7 @@ csr. The text that comes out is computed like any other: gradients, tracing and 
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -17,7 +18,7 @@ import torch
 from .. import _C
 from ..tensor.composed import Composed, whole
 from ..tensor.entries import same_structure
-from ..tensor.format import Format, bound, has_parts, is_composed, layout
+from ..tensor.format import Format, bound, fills, has_parts, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, rank
 from ..tensor.values import kept, needs_grad, values_of
 from . import expressions, notation
@@ -29,6 +30,11 @@ _NO_PARTS = (
     "schedule: expected no part, such as A.0, in a call that gets its composed operands as csr: "
     "leave it out, or see in scorch.explain which calls go over parts"
 )
+_NO_FILL = (
+    'implicit="skip": expected a format whose parts store no zeros between entries, where max= and min= have '
+    "no point, got %s: ask for csr"
+)
+_EXTREMUM = re.compile(r"\b(max|min)\s*=")
 
 
 class Apart(NamedTuple):
@@ -170,6 +176,13 @@ def _find(
     return apart, asked, in_program(of_each, _letters(names, len(xs)), apart)
 
 
+def _refuse_filled(expression: str, format: Asked) -> None:
+    """Raises ValueError: zeros that fill blocks up would stand where the extremum of nothing is."""
+    for f in _of_each(format, 1):
+        if f is not None and has_parts(f) and fills(bound(f, 2)) and _EXTREMUM.search(expression):
+            raise ValueError(_NO_FILL % f)
+
+
 def compute(
     expression: str,
     names: tuple[str, ...],
@@ -180,6 +193,8 @@ def compute(
     out: Out,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     """``expressions.compute`` where an operand is composed or shall be, or a result is to be."""
+    if implicit == "skip":
+        _refuse_filled(expression, format)
     xs, schedule = _as_asked(names, xs, schedule)
     apart, asked, of_each = _find(expression, names, xs, format, schedule, implicit)
     found = None

@@ -566,7 +566,7 @@ static bool convert(Subject *x, sc_tensor to, Bytes *b, Heap *h)
     memset(h->asked, 0, sizeof h->asked);
     h->refused = false;
     sc_fail_alloc(fails, fails > 0);
-    const int rc = where    ? sc_convert_where(&x->t, where, &to, heap_alloc, h, &err)
+    const int rc = where    ? sc_convert_where(&x->t, where, 0, &to, heap_alloc, h, &err)
                    : layout ? sc_convert_layout(&x->t, &to, heap_alloc, h, wants, &err)
                             : sc_convert(&x->t, &to, heap_alloc, h, wants, &err);
     sc_fail_alloc(0, 0);
