@@ -454,6 +454,14 @@ def test_what_is_too_wide_says_so():
         wide(2**44, "csr", tall=True)
 
 
+@pytest.mark.parametrize("form", ["coo", "dcsr", "dcsc"])
+def test_a_block_diagonal_of_rows_that_are_mostly_empty(form):
+    a = scorch.coo([[0, 5], [3, 9]], [1.0, 2.0], (2**33, 10), form)
+    made = torch.block_diag(a, a)
+    assert made.format == a.format and made.shape == (2**34, 20)
+    assert made.indices().T.tolist() == [[0, 3], [5, 9], [2**33, 13], [2**33 + 5, 19]]
+
+
 ENTRIES = {
     "expand": lambda v: v.expand(2**44, -1),
     "broadcast_to": lambda v: torch.broadcast_to(v, (2**44, 2)),

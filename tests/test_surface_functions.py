@@ -710,6 +710,17 @@ def test_rearranging():
         agree(f, cube(), formats=CUBES)
 
 
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,3)", "bitmask"])
+def test_a_block_diagonal_keeps_the_format(fmt):
+    d, row = matrix(), torch.ones(3, dtype=torch.float64)
+    a = scorch.sparse(d, fmt)
+    for rest in ([a, a], [a.to(torch.float32)], [scorch.sparse(d, "csr"), row, scorch.sparse(row), d]):
+        made = torch.block_diag(a, *rest)
+        same(made, torch.block_diag(d, *map(plain, rest)))
+        assert made.format == a.format
+    same(torch.block_diag(row, a), torch.block_diag(row, d))
+
+
 TURNS = [
     lambda a: a.flip(0), lambda a: a.flip(1), lambda a: a.flip(0, 1), lambda a: a.roll(1),
     lambda a: a.roll(-7), lambda a: a.roll(3, 0), lambda a: a.roll((1, -2, 4), (0, -1, 0)),

@@ -123,7 +123,7 @@ def add_self_loops(
 def cat(tensors: list[SparseTensor], dim: int | tuple[int, int]) -> SparseTensor:
     """One after the other along a dimension, or along the diagonal; in the format of the first."""
     if dim not in (0, 1):
-        return block_diag(*tensors).convert(tensors[0].format)
+        return block_diag(*tensors)
     extent = max(x.shape[1 - dim] for x in tensors)
     pads = [extent - x.shape[1 - dim] for x in tensors]
     wide = [

@@ -152,12 +152,14 @@ def column_stack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def block_diag(*tensors: torch.Tensor) -> SparseTensor:
-    """``torch.block_diag``: a csr matrix of all of them, as graphs are batched; vectors are rows."""
+    """``torch.block_diag``: a batch of graphs, in the format of the first sparse matrix; vectors are rows."""
     parts, rows, columns = [], 0, 0
     if any(rank(t) > 2 for t in tensors):
         raise ValueError(
             f"block_diag: expected matrices and vectors, got {[rank(t) for t in tensors]} dimensions"
         )
+    like = next((t for t in tensors if isinstance(t, SparseTensor) and t._ndim == 2), None)
+    format = "csr" if like is None else kept_format(like, range(2))
     tensors = [t.reshape(1, -1) if rank(t) < 2 else t for t in tensors]
     for t in tensors:
         e = entries(_as_sparse(t))
@@ -165,7 +167,8 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
         rows, columns = rows + t.shape[0], columns + t.shape[1]
     dtype, index = _common(tensors)
     indices = torch.cat([i for i, _ in parts], 1)
-    return build(Entries((rows, columns), indices, torch.cat([v.to(dtype) for _, v in parts])), "csr", index)
+    values = torch.cat([v.to(dtype) for _, v in parts])
+    return build(Entries((rows, columns), indices, values), format, index)
 
 
 def _as_sparse(t: torch.Tensor) -> SparseTensor:
