@@ -8,6 +8,7 @@ import ctypes
 import gc
 import io
 import itertools
+import math
 import os
 import pathlib
 import sys
@@ -20,6 +21,7 @@ import numpy
 import pytest
 import scipy.sparse
 import torch
+import torch.nn.functional as F
 
 import scorch
 from scorch.tensor import coordinates
@@ -460,6 +462,34 @@ def test_a_block_diagonal_of_rows_that_are_mostly_empty(form):
     made = torch.block_diag(a, a)
     assert made.format == a.format and made.shape == (2**34, 20)
     assert made.indices().T.tolist() == [[0, 3], [5, 9], [2**33, 13], [2**33 + 5, 19]]
+
+
+@pytest.mark.parametrize("form", ["coo", "dcsr", "dcsc"])
+@pytest.mark.parametrize(
+    ("f", "filler"), [(torch.softmax, -math.inf), (torch.log_softmax, -math.inf), (F.normalize, 0)]
+)
+def test_softmax_and_norms_of_rows_that_are_mostly_empty(f, filler, form):
+    """What is computed along a row takes memory of entries; dense rows say what it is."""
+    ends, inside = torch.tensor([0, 5, 9, 2**40 - 1]), torch.tensor([[0, 1, 1, 2, 3], [3, 9, 4, 9, 9]])
+    values = torch.tensor([1.0, -2, 3, 0, 4], dtype=torch.float64)
+    weight = torch.arange(40.0, dtype=torch.float64).view(4, 10)
+    dense = torch.full((4, 10), filler, dtype=torch.float64).index_put(tuple(inside), values)
+    wanted = f(dense.requires_grad_(), dim=1)
+    stored = wanted[tuple(inside)] * weight[tuple(inside)]
+    grad = torch.autograd.grad(stored.sum(), dense)[0]
+    a = scorch.coo((ends[inside[0]], inside[1]), values, (2**40, 10), form).requires_grad_()
+    made = f(a, dim=1)
+    assert made.format == a.format and made.shape == a.shape
+    at = torch.searchsorted(ends, made.indices()[0].long()), made.indices()[1].long()
+    torch.testing.assert_close(made.values(), wanted[at])
+    own = torch.autograd.grad((made.values() * weight[at]).sum(), a)[0]
+    torch.testing.assert_close(own.values(), grad[at])
+
+
+def test_the_trace_of_rows_that_are_mostly_empty():
+    for form in ("coo", "dcsr", "dcsc"):
+        a = scorch.coo([[0, 5, 7, 2**31 - 1], [0, 9, 7, 2**31 - 1]], [1.0, 2, 3, 4], (2**31, 2**31), form)
+        assert a.trace().item() == 8 and a.to(torch.int32).trace().dtype == torch.int64
 
 
 ENTRIES = {

@@ -13,7 +13,18 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
-from ..tensor.entries import Entries, add_up, build, counts, distinct, entries, kept_format, ravel, unravel
+from ..tensor.entries import (
+    Entries,
+    add_up,
+    build,
+    counts,
+    distinct,
+    entries,
+    kept_format,
+    ravel,
+    renumbered,
+    unravel,
+)
 from ..tensor.format import pads
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor
@@ -427,8 +438,12 @@ def normalize(
     """``F.normalize``."""
     if out is not None:
         raise NotImplementedError("normalize: out= with a SparseTensor is not available: use the result")
+    dims = dims_of(dim, input._ndim)
+    few = renumbered(input, [d for d in range(input._ndim) if d not in dims])
+    if few is not input:
+        return input._with_values(normalize(few, p, dim, eps).values())
     if input._ndim > 2:
-        e, g = entries(input), group(input, dims_of(dim, input._ndim))
+        e, g = entries(input), group(input, dims)
         sizes = vector_norm(input, p, dim)
         sizes = entries(sizes).values if isinstance(sizes, SparseTensor) else sizes.reshape(-1)
         values = e.values / sizes.clamp_min(eps)[g.slot]  # sizes are those of groups with entries

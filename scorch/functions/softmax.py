@@ -11,6 +11,7 @@ from functools import lru_cache
 import torch
 
 from .. import _torch
+from ..tensor.entries import renumbered
 from ..tensor.format import HAVE_POS, is_compressed, layout
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor, rank
@@ -23,8 +24,13 @@ from .run import through_operator
 
 
 def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
-    if a._ndim and isinstance(dim, int) and _is_direct(a, axis(dim, a._ndim), dtype):
-        return _in_one_program(a, axis(dim, a._ndim), log)
+    if a._ndim and isinstance(dim, int):
+        dim = axis(dim, a._ndim)
+        few = renumbered(a, [d for d in range(a._ndim) if d != dim])
+        if few is not a:
+            return a.coalesce()._with_values(_normalised(few, dim, dtype, log).values())
+        if _is_direct(a, dim, dtype):
+            return _in_one_program(a, dim, log)
     a = a._whole().coalesce()
     a = a if dtype is None else a.to(dtype)
     if not a.dtype.is_floating_point:

@@ -179,6 +179,33 @@ def flat_format(ndim: int) -> str:
     return layout(", ".join(kinds), ndim).text
 
 
+_EMPTY = 64  # extents are so many times the entries, and more, where a vector of all of them is avoided
+
+
+def is_longer(extent: int, n: int) -> bool:
+    """Whether a table of an extent is far longer than lists of n in all."""
+    return extent > _EMPTY * (n + 1024)
+
+
+def renumbered(a: SparseTensor, dims: Sequence[int]) -> SparseTensor:
+    """a with the coordinates of these dimensions counted on, where nearly all are empty, else a itself.
+
+    Its values are those of a, at the same positions.
+    """
+    form, n = layout(a._fmt, a._ndim), a._val.shape[0]
+    listed = all(kind in ("compressed", "singleton") and not part for kind, _, _, part, *_ in form.levels)
+    long = not _torch.is_compiling() and listed and [d for d in dims if is_longer(a.shape[d], n)]
+    if not long:
+        return a
+    shape, arrays = list(a.shape), list(a._arrays()[:-1])
+    for k, name in enumerate(form.names[:-1]):
+        d = form.levels[int(name[4:])][2]
+        if name.startswith("_crd") and d in long:
+            found, place = distinct(arrays[k])
+            shape[d], arrays[k] = found.numel(), place.to(arrays[k].dtype)
+    return assemble(form, shape, [*arrays, a.values()])
+
+
 def share_arrays(a: SparseTensor, b: SparseTensor) -> bool:
     """Whether two tensors were made with the same structure."""
     return same_arrays(a.__dict__, b.__dict__)

@@ -24,6 +24,7 @@ from .entries import (
     counts,
     entries,
     find,
+    is_longer,
     kept_format,
     places,
     ravel,
@@ -283,7 +284,7 @@ def _asked(wanted: torch.Tensor, of: torch.Tensor, extent: int) -> tuple[torch.T
     """Where coordinates are among those that are wanted, sorted, and how often; by a table of the extent, but
     where that is far longer than both lists.
     """
-    if _torch.in_graph() or extent <= 64 * (wanted.numel() + of.numel() + 1024):
+    if _torch.in_graph() or not is_longer(extent, wanted.numel() + of.numel()):
         times = counts(wanted, extent)
         return (times.cumsum(0) - times)[of], times[of]
     wanted, of = wanted.sort()[0], of.contiguous()
