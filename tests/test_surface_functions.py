@@ -1,6 +1,7 @@
 """SparseTensor in the place of dense ones: operators, reductions, indexing, joining."""
 
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -163,6 +164,20 @@ def test_integers_are_divided_where_entries_are_stored(fmt):
     by = torch.arange(1, 7).expand(8, 6)
     for f in (torch.floor_divide, torch.remainder, torch.fmod):
         same(f(scorch.sparse(d, format=fmt), by), f(d, by))
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.bool])
+def test_integers_are_shifted(dtype):
+    """Zeros stay zeros; a number or a dense tensor that is shifted by entries is dense."""
+    d, by = matrix(dtype=dtype), torch.arange(6, dtype=torch.int32).expand(8, 6)
+    for f in (
+        lambda a: a << 1, lambda a: a >> 1, lambda a: a << by, lambda a: a >> by,
+        lambda a: torch.bitwise_left_shift(a, 2), lambda a: torch.bitwise_right_shift(a, (a != 0).int()),
+        lambda a: 1 << (a != 0), lambda a: by >> (a != 0),
+        lambda a: operator.ilshift(a.long().clone(), 1), lambda a: operator.irshift(a.long().clone(), by),
+    ):  # fmt: skip
+        agree(f, d)
+    assert (scorch.sparse(d, "csc") << 1).format == scorch.Format("csc")
 
 
 def test_in_the_format_dense():

@@ -372,6 +372,7 @@ _OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "div": "div",
     "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "eq": "eq",
     "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
 }  # fmt: skip
 for _name, _f in pointwise.BINARY.items():
     _put_any(_f, _name)
@@ -404,24 +405,16 @@ _put_any(pointwise.allclose, "allclose")
 
 # ---- in place ----
 _IN_PLACE = (
-    "add addcdiv addcmul bernoulli bitwise_and clamp clamp_max clamp_min clip copysign div divide "
-    "exponential fill floor_divide fmod hypot lerp logical_and masked_fill mul multiply normal pow random "
-    "remainder sub subtract true_divide uniform xlogy zero"
+    "add addcdiv addcmul bernoulli bitwise_and bitwise_left_shift bitwise_right_shift clamp clamp_max "
+    "clamp_min clip copysign div divide exponential fill floor_divide fmod hypot lerp logical_and "
+    "masked_fill mul multiply normal pow random remainder sub subtract true_divide uniform xlogy zero"
 )
 for _name in f"{_IN_PLACE} {_KEEP_ZERO} {_PROBED}".split():
     if hasattr(torch.Tensor, f"{_name}_"):
         _put_any(pointwise.in_place(getattr(torch.Tensor, f"{_name}_"), f"{_name}_"), f"{_name}_")
-for _name, _function in (
-    ("add", "add_"),
-    ("sub", "sub_"),
-    ("mul", "mul_"),
-    ("truediv", "div_"),
-    ("pow", "pow_"),
-    ("floordiv", "floor_divide_"),
-    ("mod", "remainder_"),
-    ("and", "bitwise_and_"),
-):
-    _put_any(pointwise.in_place(getattr(torch.Tensor, _function), f"__i{_name}__"), f"__i{_name}__")
+for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "and", "lshift", "rshift"):
+    _f = getattr(torch.Tensor, f"{_OPERATORS.get(_name, _name)}_")
+    _put_any(pointwise.in_place(_f, f"__i{_name}__"), f"__i{_name}__")
 _put(writing.cut(torch.le, "tril_"), "tril_")
 _put(writing.cut(torch.ge, "triu_"), "triu_")
 for _name in ("addmm", "addmv", "addr", "addbmm", "baddbmm"):

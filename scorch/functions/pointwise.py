@@ -53,7 +53,9 @@ _NUMBERS, _ALIKE = 1, 2  # beside what it may be computed on values alone: csrc/
 _LINEAR = {"div", "divide", "mul", "multiply", "neg", "negative", "positive", "pos", "true_divide"}
 _LINEAR_IN_PLACE = {f"{name}_" for name in _LINEAR} | {"__imul__", "__itruediv__", "zero_"}
 _CHOICES = {f"{kind}_{name}" for kind in ("logical", "bitwise") for name in ("and", "or", "xor")} | {
-    "masked_fill"
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "masked_fill",
 }
 
 
@@ -307,7 +309,7 @@ _KINDS = {
     "logical_xor bitwise_or bitwise_xor hypot atan2 arctan2 nextafter gcd",
     PRODUCT: "mul multiply logical_and bitwise_and",
     QUOTIENT: "div divide true_divide floor_divide remainder fmod",
-    FIRST: "copysign ldexp xlogy",
+    FIRST: "copysign ldexp xlogy bitwise_left_shift bitwise_right_shift",
     DENSE: "eq le less_equal ge greater_equal isclose heaviside igamma igammac logaddexp logaddexp2",
 }
 _SPECIAL = {
