@@ -192,10 +192,10 @@ def renumbered(a: SparseTensor, dims: Sequence[int]) -> SparseTensor:
 
     Its values are those of a, at the same positions.
     """
-    form, n = layout(a._fmt, a._ndim), a._val.shape[0]
-    listed = all(kind in ("compressed", "singleton") and not part for kind, _, _, part, *_ in form.levels)
-    long = not _torch.is_compiling() and listed and [d for d in dims if is_longer(a.shape[d], n)]
-    if not long:
+    n = a._val.shape[0]
+    long = [] if _torch.is_compiling() else [d for d in dims if is_longer(a._shape[d], n)]
+    form = layout(a._fmt, a._ndim)
+    if not long or any(kind not in ("compressed", "singleton") or part for kind, _, _, part, *_ in form.levels):
         return a
     shape, arrays = list(a.shape), list(a._arrays()[:-1])
     for k, name in enumerate(form.names[:-1]):
