@@ -210,6 +210,10 @@ def test_what_is_linear_keeps_parts_that_store_an_entry_twice(dtype):
         torch.testing.assert_close(f(p).to_dense(), f(w))
     with pytest.raises(ValueError, match="stored twice are added first"):
         scorch.map(p, lambda _: p.values())
+    if dtype.is_floating_point:
+        torch.testing.assert_close(p.clone().mul_(p).to_dense(), w * w)
+        with pytest.raises(ValueError, match="several times"):
+            p.div_(p.clone())
 
 
 @pytest.mark.parametrize("form", [FORMATS[0], FORMATS[3], "ell(2) of nearest(2,12) + coo"])

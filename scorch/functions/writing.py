@@ -81,6 +81,7 @@ def values_at(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
 def stored(a: SparseTensor, x: object, name: str) -> object:
     """What an in-place operation on A's values takes for an operand."""
     if isinstance(x, SparseTensor):
+        x = x.coalesce()
         return x.values() if same_structure(a, x) else _met(a, x, name)
     if not (isinstance(x, torch.Tensor) and x.dim()):
         return x
@@ -110,6 +111,7 @@ def _met(a: SparseTensor, x: SparseTensor, name: str) -> torch.Tensor:
         values = looked_up(a, x)
         if name in _MEETS or int((values != 0).sum()) == x.count_nonzero():
             return values
+    refuse_repeated(name, a)
     refusal = (
         f"{name}: expected a SparseTensor of the same structure, or, outside of graphs, of entries that are "
         f"stored here too, since only stored values change in place: use the operation that returns a result"
@@ -197,5 +199,5 @@ def written(out: object, made: object) -> object:
         raise ValueError("out=: the result is dense: expected a dense tensor, got a SparseTensor")
     refuse_read_only("out=", out)
     refuse_repeated("out=", out)
-    out._val.copy_(stored(out, made.coalesce(), "out="))
+    out._val.copy_(stored(out, made, "out="))
     return cleared(out)
