@@ -303,6 +303,51 @@ def test_optimizers_take_dense_gradients_at_stored_entries(name, options):
     assert torch.equal(ps[0].values(), ps[1].values()) and not torch.equal(ps[0].to_dense(), matrix())
 
 
+def twice() -> scorch.SparseTensor:
+    """Each entry of the matrix is stored twice."""
+    return scorch.parts(*[scorch.sparse(matrix(), "csr")] * 2)
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIMIZERS)
+def test_entries_that_are_stored_twice_are_not_stepped(name, options):
+    p = torch.nn.Parameter(twice())
+    (p @ torch.ones(6, 2)).square().sum().backward()
+    norms = [torch.nn.utils.clip_grad_norm_([p], 1e9, foreach=foreach) for foreach in (False, True)]
+    torch.testing.assert_close(norms, [p.grad.to_dense().norm()] * 2)
+    with pytest.raises(ValueError, match="several times"):
+        getattr(torch.optim, name)([p], lr=0.1, **options).step()
+    torch.testing.assert_close(p.to_dense(), 2 * matrix(), rtol=2e-3, atol=0)  # weights may have decayed
+    torch._foreach_mul_([p.grad], 2)
+    torch.testing.assert_close(p.grad.to_dense().norm(), 2 * norms[0])
+
+
+@pytest.mark.parametrize("options", [{}, {"foreach": True}, {"fused": True}])
+def test_steps_count_as_changes(options):
+    """So that what a backward pass needs of before is missed, and memory that is only read stays as it is."""
+    p, x = torch.nn.Parameter(scorch.sparse(matrix(), "csr")), torch.ones(6, 2, requires_grad=True)
+    losses = [(p @ x).square().sum() for _ in range(2)]
+    losses[0].backward()
+    step = torch.optim.SGD([p], lr=0.1, **options).step
+    step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        losses[1].backward()
+    values = p.values().detach().numpy().copy()
+    values.flags.writeable = False
+    p.data = scorch.from_components("csr", p.shape, [None, p.pos(1)], [None, p.crd(1)], values)
+    with pytest.raises(ValueError, match="read-only"):
+        step()
+
+
+@pytest.mark.parametrize("options", [{}, {"foreach": True}, {"fused": True}])
+def test_steps_leave_padding_zero(options):
+    """Adam divides zero by zero there."""
+    p = torch.nn.Parameter(scorch.sparse(matrix().triu(), "dia(4)"))
+    (p @ torch.rand(6, 2)).square().sum().backward()
+    torch.optim.Adam([p], lr=0.1, eps=0.0, **options).step()
+    moved = matrix().triu() - 0.1 * p.grad.to_dense().sign()
+    torch.testing.assert_close(p.values()[p.values() != 0].sum(), moved.sum())
+
+
 def gradients(scale=1.0):
     a = scorch.sparse(matrix(), "csr")
     p, q = torch.nn.Parameter(a.clone()), torch.nn.Parameter(a.values().clone())

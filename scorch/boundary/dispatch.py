@@ -159,10 +159,16 @@ def _on_stored(func: Callable) -> Callable:
             )
         refuse_read_only(str(func), a)
         func(a._val, *(_values_of(x, a) for x in args), **{k: _values_of(x, a) for k, x in kwargs.items()})
-        torch.autograd.graph.increment_version(a._val)  # the dispatcher, below autograd, does not
-        return a
+        return _changed(a)
 
     return step
+
+
+def _changed(a: SparseTensor) -> SparseTensor:
+    """a, whose values are others now, which the dispatcher, below autograd, does not count."""
+    writing.cleared(a)
+    torch.autograd.graph.increment_version(a._val)
+    return a
 
 
 def _pair(x: object, a: torch.Tensor, func: Callable) -> object:
@@ -176,15 +182,28 @@ def _pair(x: object, a: torch.Tensor, func: Callable) -> object:
 
 
 def _foreach_on_stored(func: Callable) -> Callable:
-    """The same for lists: tensors side by side share a structure, dense ones stay as they are."""
+    """The same for lists: tensors side by side share a structure, dense ones stay as they are.
+
+    Entries that are stored several times have no value to step from, so only what scales them changes them.
+    """
+    name, in_place = str(func), func._schema.is_mutable
+    scales = func.overloadpacket.__name__ in _SCALING and func._overloadname != "List"
 
     def step(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor] | None:
+        changed = [a for a in tensors if isinstance(a, SparseTensor)] if in_place else []
+        for a in changed:
+            refuse_read_only(name, a)
+            if not scales:
+                writing.refuse_repeated(name, a)
+
         def plain(x: object) -> object:
             if isinstance(x, list | tuple) and len(x) == len(tensors):
                 return [_pair(y, a, func) for y, a in zip(x, tensors, strict=True)]
             return x
 
         made = func(plain(tensors), *map(plain, args), **{k: plain(x) for k, x in kwargs.items()})
+        for a in changed:
+            _changed(a)
         if made is None:
             return None
         pairs = zip(made, tensors, strict=True)
@@ -194,7 +213,7 @@ def _foreach_on_stored(func: Callable) -> Callable:
 
 
 def _foreach_norm(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor]:
-    values = [a._val if isinstance(a, SparseTensor) else a for a in tensors]
+    values = [a.coalesce()._val if isinstance(a, SparseTensor) else a for a in tensors]
     return aten._foreach_norm.Scalar(values, *args, **kwargs)
 
 
@@ -221,11 +240,13 @@ for _name in (
     *("bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_", "uniform_"),
 ):
     STRUCTURAL.update({f: _on_stored(f) for f in _overloads(_name)})
+_UNSCALE = "_amp_foreach_non_finite_check_and_unscale_"
+_SCALING = {_UNSCALE, *(f"_foreach_{name}_" for name in ("copy", "div", "mul", "neg", "zero"))}
 _LISTS = "abs add addcdiv addcmul div lerp maximum mul neg pow reciprocal sqrt sub"
 for _name in (
     *(f"_foreach_{name}" for name in _LISTS.split()),
     *(f"_foreach_{name}_" for name in (*_LISTS.split(), "clamp_min", "clamp_max", "zero", "copy")),
-    "_amp_foreach_non_finite_check_and_unscale_",
+    _UNSCALE,
     *(f"_fused_{name}_" for name in ("adagrad", "adam", "adamw", "sgd")),
 ):
     STRUCTURAL.update({f: _foreach_on_stored(f) for f in _overloads(_name)})
