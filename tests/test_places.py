@@ -279,6 +279,17 @@ def test_norms_of_negative_orders():
     agrees(lambda a: torch.linalg.vector_norm(a, -2, 1)[:1], d)
 
 
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_norms_of_order_zero_have_gradients_of_zeros(fmt):
+    d = matrix()
+    d[0, :2] = torch.tensor([torch.nan, torch.inf])
+    a = scorch.sparse(d, fmt).requires_grad_()
+    for dim in (0, 1, None):
+        same(torch.linalg.vector_norm(a, 0, dim), torch.linalg.vector_norm(d, 0, dim))
+    (torch.linalg.vector_norm(a, 0, 1).sum() + torch.norm(a, 0)).backward()
+    assert a.grad.nnz == a.nnz and not a.grad.values().any()
+
+
 # ---- functions of two, and shapes ----
 def test_functions_of_two():
     d, positive = matrix() / 4, matrix().abs()

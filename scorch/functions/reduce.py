@@ -330,7 +330,7 @@ def vector_norm(
     if ord == math.inf:
         return amax(size, dim, keepdim)
     if ord == 0:
-        return sum_(size._with_values((size.values() != 0).to(a.dtype)), dim, keepdim)
+        return sum_(_power(size, 0), dim, keepdim)
     if ord == -math.inf:
         return amin(size, dim, keepdim)
     if ord < 0:
