@@ -314,6 +314,21 @@ def test_functions_of_two():
         torch.special.bessel_j0(scorch.sparse(d))
 
 
+@pytest.mark.parametrize("value", [0.5, -1.5, 3, True])
+@pytest.mark.parametrize("types", [(torch.int64, torch.int8), (torch.int8, torch.float32)])
+def test_numbers_beside_integers(types, value):
+    """They take the type of the result: fractions of integers are cut off, as in torch."""
+    d, e = (matrix().round().to(dtype) for dtype in types)
+    a, b, rows = scorch.sparse(d), scorch.sparse(e), torch.arange(len(d)) // 2
+    for f in (
+        lambda x, y: torch.addcmul(x, y, y, value=value),
+        lambda x, y: torch.addcmul(y, x, d, value=value),
+        lambda x, y: torch.index_add(x, 0, rows, x, alpha=value),
+        lambda x, y: torch.index_add(y, 0, rows, y, alpha=value),
+    ):
+        same(f(a, b), f(d, e))
+
+
 def test_normalized_cubes():
     for p, dim in ((2, -1), (1, 0), (float("inf"), 1), (3, 2), (2, (0, 2))):
         agrees(lambda a, p=p, dim=dim: F.normalize(a, p, dim), cube(), CUBES, gradients=p == 2)

@@ -215,6 +215,8 @@ def index_add(
     """``torch.index_add``, sparse."""
     dim = axis(dim, input._ndim)
     e = _moved(source, dim, _listed("index_add", input, dim, index, source), input.shape)
+    if not e.values.is_floating_point():
+        alpha = int(alpha)  # as torch does
     values = e.values if alpha == 1 else e.values * alpha
     return _merged(input, entries(input), e.indices, values)
 

@@ -406,7 +406,9 @@ def _added(f: Callable, name: str) -> Callable:
     ) -> torch.Tensor:
         if last:  # as it was once written, the number first
             value, tensor1, tensor2 = tensor1, tensor2, *last
-        return torch.add(input, f(tensor1, tensor2), alpha=value)
+        made = f(tensor1, tensor2)
+        fractions = torch.promote_types(input.dtype, made.dtype).is_floating_point
+        return torch.add(input, made, alpha=float(value) if fractions else int(value))  # as torch does
 
     call.__name__ = name
     return call
