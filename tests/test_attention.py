@@ -400,6 +400,26 @@ def test_export_with_the_mask_as_a_buffer(strict):
     torch.testing.assert_close(exported.module()(*inputs), model(*inputs))
 
 
+@pytest.mark.parametrize("dtype", (torch.bool, torch.float32))
+@pytest.mark.parametrize(("n", "strict"), [(9, False), (100, True)])
+def test_export_for_any_number_of_queries(dtype, n, strict):
+    """Whatever number of blocks the example has."""
+
+    class Model(torch.nn.Module):
+        def forward(self, q, mask):
+            return scorch.attention(q, q, q, scorch.dynamic(mask))
+
+    def inputs(n):
+        return tensors(2, n=n, m=n, dtype=torch.float32)[0], random_mask(n, n).to(dtype)
+
+    dim = torch.export.Dim("n", min=2, max=4096)
+    shapes = {1: dim}, {0: dim, 1: dim}
+    exported = torch.export.export(Model(), inputs(n), dynamic_shapes=shapes, strict=strict).module()
+    for k in (5, 64, 130):
+        q, mask = inputs(k)
+        torch.testing.assert_close(exported(q, mask), dense_attention(q, q, q, mask))
+
+
 def test_operators_pass_torchs_checks():
     A, (q, k, v) = scorch.sparse(random_mask(20, 20)), tensors(1, 2, n=20, m=20)
     strips = scorch.functions.strips.strips(A, True)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 
 from .. import _torch
+from ..functions.strips import blocks_of
 
 _lib = torch.library.Library("scorch", "IMPL")
 _STRIPS = torch.ops.scorch.attention_strips.default
@@ -23,9 +24,8 @@ _BACKWARD = torch.ops.scorch.attention_backward.default
 def _fake_strips(pos, crd, values, matrices, rows, columns, height, wide, zeros, places):
     n = torch.library.get_ctx().new_dynamic_size()
     k = 0 if places else torch.library.get_ctx().new_dynamic_size()
-    blocks = (rows + height - 1) // height
     return (
-        pos.new_empty(matrices * (blocks + 1), dtype=torch.int64),
+        pos.new_empty(matrices * (blocks_of(rows, height) + 1), dtype=torch.int64),
         pos.new_empty(n, dtype=torch.int32),
         pos.new_empty(n, dtype=torch.int64),
         values.new_empty(k, dtype=torch.float64 if wide else torch.float32),
@@ -35,16 +35,16 @@ def _fake_strips(pos, crd, values, matrices, rows, columns, height, wide, zeros,
 
 @torch.library.register_fake("scorch::attention_words", lib=_lib)
 def _fake_words(mask, rows, columns):
-    shape = mask.shape[0], (rows + 63) // 64, columns
+    blocks = torch.library.get_ctx().new_dynamic_size()  # of one it knows torch would ask if it is 1
+    shape = mask.shape[0], blocks, columns
     return mask.new_empty(shape, dtype=torch.int64), mask.new_empty(4, dtype=torch.int64)
 
 
 @torch.library.register_fake("scorch::attention_listed", lib=_lib)
 def _fake_listed(words, rows, height):
     n = torch.library.get_ctx().new_dynamic_size()
-    blocks = (rows + height - 1) // height
     return (
-        words.new_empty(words.shape[0] * (blocks + 1)),
+        words.new_empty(words.shape[0] * (blocks_of(rows, height) + 1)),
         words.new_empty(n, dtype=torch.int32),
         words.new_empty(n),
     )
@@ -66,7 +66,7 @@ def _fake_backward(grad, q, k, v, out, lse, pos, crd, bits, val, *rest):
 def _entries(pos, crd, bits, order, heights, n, m):
     """Rows and columns, counted through all matrices, of the entries of strips, and their places in val."""
     height, second = heights[:2]
-    first = -(-n // height) + 1
+    first = blocks_of(n, height) + 1
     if not second:
         return _entries_of_part(pos, crd, bits, order, height, n, m)
     cut = int(pos[0, 0, first])

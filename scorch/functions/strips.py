@@ -51,6 +51,11 @@ def _alone(
 
 
 # ---- the mask ----
+def blocks_of(rows: int, height: int) -> int:
+    """How many there are of this height; torch.export does not see that -(-rows // height) is the same."""
+    return (rows + height - 1) // height
+
+
 def _rows(mask: SparseTensor, wide: bool, traced: bool = False) -> SparseTensor:
     """The mask with its last dimension compressed and all others dense."""
     levels = ", ".join(f"dense({d})" for d in range(mask._ndim - 1))
@@ -74,7 +79,7 @@ def _made(
     pos, *rest, place = torch.ops.scorch.attention_strips(
         *arrays, batch * heads, n, m, height, wide, additive, places
     )
-    return _alone(pos.view(batch, heads, -(-n // height) + 1), *rest, height), place
+    return _alone(pos.view(batch, heads, blocks_of(n, height) + 1), *rest, height), place
 
 
 def _chosen(rows: SparseTensor, *rest: bool) -> tuple[Strips, torch.Tensor]:
@@ -127,7 +132,7 @@ def found(mask: Dynamic) -> Strips | None:
         height = 64 if traced else _cheapest(count)
         pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
     return _alone(
-        pos.view(batch, heads, -(-n // height) + 1), crd, bits, torch.empty(0, device="cpu"), height
+        pos.view(batch, heads, blocks_of(n, height) + 1), crd, bits, torch.empty(0, device="cpu"), height
     )
 
 
@@ -162,10 +167,10 @@ def _kept_apart(rows: SparseTensor, strips: Strips) -> tuple[torch.Tensor, Spars
     """Of the listed columns, which ones a quarter of their block or more sees; and the other entries."""
     height, (n, m) = strips.heights[0], rows.shape
     full = _bits_set(strips.bits) >= height // 4
-    if -(-n // height) * m > _LARGEST or not full.any() or full.all():
+    if blocks_of(n, height) * m > _LARGEST or not full.any() or full.all():
         return None
-    block = torch.arange(-(-n // height), device="cpu").repeat_interleave(strips.pos.flatten().diff())
-    table = torch.zeros(-(-n // height), m, dtype=torch.bool, device="cpu")
+    block = torch.arange(blocks_of(n, height), device="cpu").repeat_interleave(strips.pos.flatten().diff())
+    table = torch.zeros(blocks_of(n, height), m, dtype=torch.bool, device="cpu")
     table[block[full], strips.crd[full].long()] = True
     row, column = rows.indices().long()
     other = ~table[row // height, column]
