@@ -110,6 +110,28 @@ def test_one_graph_for_any_number_of_entries():
     assert counter.frame_count <= 2  # nothing stored may be a graph of its own
 
 
+EYE = scorch.sparse(torch.eye(4))
+MADE = {
+    "dense level": lambda x: scorch.einsum("ij,jk->ijk", EYE, x),
+    "topk": lambda x: scorch.topk(x, 2),
+    "dia": lambda x: scorch.topk(x, 2).convert("dia(4)"),
+    "ell": lambda x: scorch.topk(x, 2).convert("ell(2)"),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", MADE)
+def test_functions_of_values_of_what_a_graph_makes(name, dynamic):
+    """Its number of values is no plain number there, and may be zero."""
+    made = MADE[name]
+    f = torch.compile(
+        lambda x: scorch.map(made(x), torch.cos).to_dense(), backend="eager", fullgraph=True, dynamic=dynamic
+    )
+    x = torch.rand(4, 3) + 1
+    d = made(x).to_dense()
+    torch.testing.assert_close(f(x), torch.where(d != 0, d.cos(), 0))
+
+
 OF_EXTENTS = {
     "chunk": lambda a: a.chunk(2)[1],
     "split": lambda a: a.split(len(a) // 2)[1],

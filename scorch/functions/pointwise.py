@@ -78,11 +78,12 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
             f"map of {A._fmt} where torch.compile traces: expected parts that store an entry once, which "
             f"nobody knows of these before the call: use A.coalesce(), which is csr there"
         )
-    values = fn(a.values())
-    if not isinstance(values, torch.Tensor) or values.shape != (a.nnz,):
+    given = a.values()  # nnz of what a graph of torch.compile makes is no number
+    values = fn(given)
+    if not isinstance(values, torch.Tensor) or values.shape != given.shape:
         said = "" if a is A else "; entries that are stored twice are added first, as A.coalesce() does"
         raise ValueError(
-            f"map: expected fn to return {a.nnz} values, got {getattr(values, 'shape', values)}{said}"
+            f"map: expected fn to return {len(given)} values, got {getattr(values, 'shape', values)}{said}"
         )
     return a._with_values(values)
 

@@ -104,7 +104,7 @@ class Composed(SparseTensor):
         return made(Composed, self._fmt, self._names, self._shape, arrays)
 
     def _with_values(self, values: torch.Tensor) -> Composed:
-        if pads(self._fmt) and self.nnz:
+        if pads(self._fmt):
             values = values.masked_fill(self.indices()[0] < 0, 0)
         arrays = (*self._arrays()[:-1], values)
         new = rooms.values.assemble(layout(self._fmt, 2), self._shape, arrays)

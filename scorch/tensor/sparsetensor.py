@@ -195,7 +195,7 @@ class SparseTensor(_Tensor):
         """This structure with other values [nnz], in storage order; padding is set to zero."""
         if values.is_complex():
             raise TypeError(f"expected values of a real type, got {values.dtype}: use A.to_dense()")
-        if pads(self._fmt) and self.nnz:
+        if pads(self._fmt):
             values = values.masked_fill(self.indices()[0] < 0, 0)
         if not is_dynamo_compiling() and rooms.values.is_plain(values) and values.is_contiguous():
             return rooms.values.renewed(self, values)
@@ -223,6 +223,7 @@ class SparseTensor(_Tensor):
         """Number of stored values, explicit zeros, block fill and padding included.
 
         A plain integer: torch.compile makes a guard of it, and takes one of another type for another number.
+        It knows none of a tensor that is made in its graph: use ``values().shape[0]``.
         """
         return self._val.shape[0]
 
