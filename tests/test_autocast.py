@@ -51,6 +51,20 @@ def test_products(name, format, grad):
         torch.testing.assert_close(a.grad.to_dense(), d.grad * stored, rtol=0.03, atol=0.1)
 
 
+@pytest.mark.parametrize("zeros", [0.1, 0.9])
+@pytest.mark.parametrize("given", [scorch.dynamic, torch.Tensor.numpy, torch.Tensor.to_sparse])
+def test_operands_that_are_no_plain_tensors(given, zeros):
+    a, d = scorch.sparse(DENSE), torch.rand(6, 5) * (torch.rand(6, 5) >= zeros)
+    with torch.autocast("cpu"):
+        for got, wanted in (
+            (a @ given(d), DENSE @ d),
+            (scorch.einsum("ij,jk->ik", a, given(d)), DENSE @ d),
+            (scorch.einsum("ji,jk->ik", given(d), X), d.T @ X),
+        ):
+            assert got.dtype == wanted.dtype
+            torch.testing.assert_close(plain(got), wanted, rtol=0.03, atol=0.1)
+
+
 def test_float16_and_what_is_no_product():
     a = scorch.sparse(DENSE)
     with torch.autocast("cpu", torch.float16):

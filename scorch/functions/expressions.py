@@ -281,7 +281,8 @@ def compute(
         return _torch.noted(symbol, compute_in_graph, given, {})
     if not names and len(operands) > 1 and autocast.is_on():  # a product
         return autocast.called(
-            lambda *xs: compute(expression, names, xs, format, schedule, implicit, out), *operands
+            lambda *xs: compute(expression, names, xs, format, schedule, implicit, out),
+            *operands_of(operands),
         )
     xs = operands_of(operands)
     if in_parts or _has_parts(xs):

@@ -46,10 +46,10 @@ def _is_operand(x: object) -> bool:
 # ---- products in general ----
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
-    if autocast.is_on():
-        return autocast.called(product, a, x, kind)
     x = x if isinstance(x, SparseTensor) else operand_of(x, None)
     a = a if isinstance(x, SparseTensor) else operand_of(a, None)
+    if autocast.is_on():
+        return autocast.called(product, a, x, kind)
     if isinstance(x, SparseTensor) or not isinstance(a, SparseTensor):
         return _sparse_product(a, x, kind)
     if a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
