@@ -217,6 +217,24 @@ def test_export_of_a_linear_layer():
     torch.testing.assert_close(torch.export.load(file).module()(x), layer(x))
 
 
+@pytest.mark.parametrize("strict", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["MoE", "GCNConv", "SAGEConv", "GATConv", "GINConv"])
+def test_export_for_any_number_of_rows(kind, strict):
+    given = {"MoE": (8, 16, 4), "GINConv": (torch.nn.Linear(8, 4),)}.get(kind, (8, 4))
+    layer, auto = getattr(scorch.nn, kind)(*given), torch.export.Dim.AUTO
+
+    def inputs(n):
+        if kind == "MoE":
+            return (torch.randn(n // 3, n, 8),)
+        return torch.randn(n, 8), torch.randint(n, (2, 3 * n))
+
+    dims = ({0: auto, 1: auto},) if kind == "MoE" else ({0: auto}, {1: auto})
+    program = torch.export.export(layer, inputs(7), dynamic_shapes=dims, strict=strict).module()
+    for n in (7, 12):
+        args = inputs(n)
+        torch.testing.assert_close(program(*args), layer(*args))
+
+
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("normalize", [False, True])
 def test_export_of_convolutions_over_a_buffer(normalize, strict):

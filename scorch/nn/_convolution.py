@@ -97,9 +97,9 @@ class SparseConv3d(nn.Module):
             got = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
             raise ValueError(f"x: expected features [n, {self.in_channels}], got {got}")
         offsets, wanted = kernel_map.shape[0], kernel_map.shape[-1]
-        if kernel_map.dim() != 3 or offsets != len(self.weight) or wanted != len(x):
+        if kernel_map.dim() != 3 or offsets != len(self.weight) or wanted != x.shape[0]:
             raise ValueError(
-                f"sites: expected a kernel map [{len(self.weight)}, m, {len(x)}], offsets of the kernel, "
+                f"sites: expected a kernel map [{len(self.weight)}, m, {x.shape[0]}], offsets of the kernel, "
                 f"output sites and rows of x, got {list(kernel_map.shape)}: make it with map(coordinates)"
             )
         if self.bias is None:

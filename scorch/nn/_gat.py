@@ -222,8 +222,8 @@ def attend(
         x, edge_index = (edge_index.gather(x), x), edge_index.local
     source, target, root = _projected(layer, x)
     graph = edge_index if is_plain(edge_index) else sparse(edge_index)
-    targets = _targets(len(source), target, graph, size)
-    edges = edges_of(graph, len(source), targets, edge_attr is not None, source.dtype)
+    targets = _targets(source.shape[0], target, graph, size)
+    edges = edges_of(graph, source.shape[0], targets, edge_attr is not None, source.dtype)
     scores = _scores(layer, source, target)
     given = None if edge_attr is None else _of_features(layer, edge_attr, graph, edges)
     weights = _weights(layer, edges, *scores, given)
@@ -261,7 +261,7 @@ def _projected(
 def _targets(
     sources: int, target: torch.Tensor | None, graph: torch.Tensor, size: tuple[int, int] | None
 ) -> int:
-    targets = sources if target is None else len(target)
+    targets = sources if target is None else target.shape[0]
     if target is None and size is not None:
         targets = size[1]
     elif target is None and isinstance(graph, SparseTensor):

@@ -178,9 +178,9 @@ def nodes_of(x: object, graph: object) -> tuple[int, torch.Tensor]:
             f"x: expected features [N, in], got {got}; graphs of two kinds of nodes are not supported"
         )
     graph = graph if is_plain(graph) else sparse(graph)
-    if isinstance(graph, SparseTensor) and tuple(graph.shape) != (len(x), len(x)):
-        raise ValueError(f"edge_index: expected a SparseTensor {[len(x)] * 2}, got {list(graph.shape)}")
-    return len(x), graph
+    if isinstance(graph, SparseTensor) and tuple(graph.shape) != (x.shape[0], x.shape[0]):
+        raise ValueError(f"edge_index: expected a SparseTensor {[x.shape[0]] * 2}, got {list(graph.shape)}")
+    return x.shape[0], graph
 
 
 def ends_of(x: object, graph: object) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -190,14 +190,14 @@ def ends_of(x: object, graph: object) -> tuple[torch.Tensor, torch.Tensor, torch
     """
     if not isinstance(x, (tuple, list)):
         targets = graph.shape[0] if isinstance(graph, SparseTensor) and graph._ndim == 2 else -1
-        if not isinstance(x, torch.Tensor) or x.dim() != 2 or not 0 <= targets < len(x):
+        if not isinstance(x, torch.Tensor) or x.dim() != 2 or not 0 <= targets < x.shape[0]:
             return x, x, nodes_of(x, graph)[1]
         x = x, x[:targets]
     source, target = x
     for features in x:
         if not isinstance(features, torch.Tensor) or features.dim() != 2:
             raise ValueError("x: expected features [N, in], or a pair of them, of sources and of targets")
-    wanted = [len(target), len(source)]
+    wanted = [target.shape[0], source.shape[0]]
     if not isinstance(graph, SparseTensor) or list(graph.shape) != wanted:
         got = list(graph.shape) if isinstance(graph, torch.Tensor) else type(graph).__name__
         raise ValueError(f"edge_index of two kinds of nodes: expected a SparseTensor {wanted}, got {got}")
@@ -405,7 +405,7 @@ class SAGEConv(nn.Module):
             target, graph = x, edge_index
         else:
             x, target, graph = ends_of(x, edge_index)
-        matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, len(x), x.dtype))
+        matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, x.shape[0], x.dtype))
         if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
@@ -493,7 +493,7 @@ class RGCNConv(nn.Module):
         SparseTensor [N, R * N] as :meth:`adjacency` makes or [R, N, N], used as it is -> [N, out]"""
         if x is not None and x.dim() != 2:
             raise ValueError(f"x: expected features [N, in] or None, got shape {list(x.shape)}")
-        nodes, dtype = (self.in_channels, self.weight.dtype) if x is None else (len(x), x.dtype)
+        nodes, dtype = (self.in_channels, self.weight.dtype) if x is None else (x.shape[0], x.dtype)
         matrix, beside = edge_index, [nodes, self.num_relations * nodes]
         cube = [self.num_relations, nodes, nodes]
         if isinstance(matrix, SparseTensor):

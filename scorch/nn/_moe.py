@@ -89,7 +89,7 @@ class MoE(nn.Module):
         """x [tokens, d], scores and experts [tokens, k] -> [tokens, d], for a gate of one's own"""
         flat = experts.reshape(-1)
         order = flat.argsort(stable=True)
-        place = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device="cpu"))
+        place = torch.empty_like(order).scatter_(0, order, torch.arange(order.numel(), device="cpu"))
         of = members(flat[order], self.num_experts, x.dtype)
         token = order.div(experts.shape[-1], rounding_mode="floor")
         hidden = self.activation(einsum("pe,pk,ekn->pn", of, x[token], self.w1))

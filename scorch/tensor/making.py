@@ -399,7 +399,7 @@ def _sparse_transformed(
 
 def extents_of(shape: Sequence[int]) -> tuple[int, ...]:
     """The shape as integers. Raises: TypeError: it is no sequence of them. ValueError: one is negative."""
-    if torch.compiler.is_dynamo_compiling():
+    if _torch.is_compiling():
         return tuple(shape)
     try:
         extents = tuple(map(operator.index, shape))
