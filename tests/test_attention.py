@@ -554,7 +554,12 @@ def test_scaled_dot_product_attention():
 def test_refusals():
     A, (q, k, v) = scorch.sparse(random_mask(20, 10).float()), tensors(2, n=20, m=10, dtype=torch.float32)
     for error, match, arguments in (
-        (TypeError, "SparseTensor as the mask", (q, k, v, A.to_dense())),
+        (
+            TypeError,
+            r"SparseTensor as the mask, got Tensor: .* scorch\.dynamic\(mask\)",
+            (q, k, v, A.to_dense()),
+        ),
+        (TypeError, "got NoneType: .* F.scaled_dot_product_attention", (q, k, v, None)),
         (TypeError, "one floating point type", (q, k.double(), v, A)),
         (TypeError, "dense tensor as k", (q, A, v, A)),
         (ValueError, r"mask \[..., 20, 10\]", (q, k, v, A.T)),

@@ -16,7 +16,11 @@ from .strips import found, strips
 # ---- attention ----
 def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor | Dynamic) -> None:
     if not isinstance(mask, (SparseTensor, Dynamic)):
-        raise TypeError(f"attention: expected a SparseTensor as the mask, got {type(mask).__name__}")
+        raise TypeError(
+            f"attention: expected a SparseTensor as the mask, got {type(mask).__name__}: use "
+            f"scorch.sparse(mask) of a dense mask that is kept, scorch.dynamic(mask) of one that is new in "
+            f"each call, and F.scaled_dot_product_attention without a mask"
+        )
     for name, x in (("q", q), ("k", k), ("v", v)):
         if isinstance(x, SparseTensor) or not isinstance(x, torch.Tensor):
             raise TypeError(f"attention: expected a dense tensor as {name}, got {type(x).__name__}")
