@@ -230,6 +230,15 @@ def test_rows_that_count(share):
     assert torch.equal(scorch.dynamic(x, by=picked) @ w, (x * picked) @ w)
 
 
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_vector_is_one_row(counts):
+    x, w = (y.requires_grad_() for y in (integers(16), integers(16, 24)))
+    h, wanted = scorch.dynamic(x, by=torch.tensor(counts)), x * counts
+    assert torch.equal(h.to_dense(), wanted) and torch.equal(F.linear(h, w.T), wanted @ w)
+    for got, right in zip(*(torch.autograd.grad((y @ w).sum(), (x, w)) for y in (h, wanted)), strict=True):
+        assert torch.equal(got, right)
+
+
 @pytest.mark.parametrize("recorded", [False, True])
 def test_a_padded_result_is_made_once(monkeypatch, recorded):
     """In memory that is kept when it is freed; a bias is added in place."""

@@ -554,7 +554,7 @@ def dynamic(
         raise TypeError(f'dynamic: by: expected "nonzero" or a mask of torch.bool, got {got}')
     if by.shape == x.shape:
         return Dynamic(x.masked_fill(~by, 0), None, tile)
-    if x.dim() < 2 or by.shape != x.shape[:-1]:
+    if by.shape != x.shape[:-1]:
         raise ValueError(
             f"dynamic: by: expected a mask {list(x.shape[:-1])} of rows or {list(x.shape)} of values, got "
             f"{list(by.shape)}"
