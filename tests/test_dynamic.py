@@ -212,6 +212,15 @@ def test_operands_by_name_and_out():
     assert torch.equal(w.T.matmul(other=scorch.dynamic(x.T)), w.T @ x.T)
 
 
+@pytest.mark.parametrize("product", [torch.matmul, torch.mm, torch.Tensor.mm, torch.sparse.mm])
+def test_products_of_sparse_tensors_take_it(product):
+    a, x = integers(8, 40, zeros=0.9), integers(40, 20, zeros=0.9)
+    A, h = scorch.sparse(a), scorch.dynamic(x)
+    assert torch.equal(product(A, h), a @ x)
+    assert torch.equal(torch.matmul(A, h, out=x.new_empty(8, 20)), a @ x)
+    assert torch.equal(torch.mv(A, scorch.dynamic(x[:, 0])), a @ x[:, 0])
+
+
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_rows_that_count(share):
     x, w, b = integers(4, 50, 16), integers(16, 24), integers(24)

@@ -15,6 +15,7 @@ from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
 from ..tensor.values import kept, needs_grad
 from . import autocast, expressions, notation
+from .dynamic import unwrapped
 from .gradients import affine_node
 from .multiply import (
     EINSUM,
@@ -175,7 +176,7 @@ def matmul(
         y = fast_product(sparse, x, kind, out)
         if y is not NotImplemented:
             return y
-    if not isinstance(x, torch.Tensor):
+    if not isinstance(x := unwrapped(x), torch.Tensor):
         raise TypeError(f"matmul: expected tensors, got {type(x).__name__}")
     if out is None:
         return product(sparse, x, kind)
