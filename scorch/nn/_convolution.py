@@ -114,7 +114,7 @@ class SparseConv3d(nn.Module):
             return sites
         if is_compiling() or not isinstance(sites, torch.Tensor):
             return self.map(sites).map
-        return self._made(sites, None, sites.dtype, lambda: self.map(sites).map)
+        return self._made(sites, None, (), lambda: self.map(sites).map)
 
     def extra_repr(self) -> str:
         return (

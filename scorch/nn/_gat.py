@@ -199,9 +199,8 @@ class GATConv(nn.Module):
     ) -> Edges:
         if is_compiling():
             return edges_in_graph(graph, sources, targets, self.add_self_loops, features, dtype)
-        make = lambda: (sources, targets, edges_of_graph(graph, sources, targets, self.add_self_loops, dtype))  # noqa: E731
-        kept = self._kept(graph, None, dtype, make)
-        return kept[2] if kept[:2] == (sources, targets) else make()[2]
+        make = lambda: edges_of_graph(graph, sources, targets, self.add_self_loops, dtype)  # noqa: E731
+        return self._kept(graph, None, (sources, targets, dtype), make)
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, heads={self.heads}"

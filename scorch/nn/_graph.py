@@ -22,7 +22,7 @@ from ..tensor.entries import unfilled
 from ..tensor.format import layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
-from ..tensor.values import assemble, needs_grad
+from ..tensor.values import assemble, needs_grad, versions
 from ..tensor.wrapping import wrap
 from ._edges import edges_and_weights, mean_of, ones_of
 from ._recent import Recent
@@ -38,25 +38,29 @@ class RowShards:
 
 
 class _Derived:
-    """What was last made from a graph in a type, for as long as that graph lives and is not written to.
+    """What was last made from a graph and options, for as long as that graph lives and is not written to.
 
-    One that a gradient flows through belongs to its call: nothing is kept.
+    One that a gradient flows through belongs to its call: nothing is kept. Arrays of structure are known by
+    which they are, since ``A.data = B`` brings others, values by what they hold.
     """
 
     def __init__(self) -> None:
-        self._key, self._graph, self._made = None, None, None
+        self._key, self._given, self._made = None, (), None
 
     def __call__(
-        self, graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype, make: Callable[[], Any]
+        self, graph: torch.Tensor, weight: torch.Tensor | None, options: tuple, make: Callable[[], Any]
     ) -> Any:
         shown = graph.local if isinstance(graph, RowShards) else graph
         recorded = any(x is not None and needs_grad(x) for x in (shown, weight))
         if recorded or in_transform() or is_compiling():
             return make()
-        source = graph.values() if isinstance(graph, SparseTensor | RowShards) else graph
-        key = dtype, contents(source, *(() if weight is None else (weight,)))
-        if self._graph is None or self._graph() is not graph or self._key != key:
-            self._made, self._key, self._graph = lasting(make), key, weakref.ref(graph)
+        given, source, form = (graph,), shown, None
+        if isinstance(shown, SparseTensor):
+            given, source = (graph, *shown._arrays()[:-1]), shown.values()
+            form = shown._fmt, versions(shown)
+        key = options, form, contents(source, *(() if weight is None else (weight,)))
+        if self._key != key or any(ref() is not x for ref, x in zip(self._given, given, strict=True)):
+            self._made, self._key, self._given = lasting(make), key, tuple(map(weakref.ref, given))
         return self._made
 
     def __deepcopy__(self, memo: dict) -> _Derived:
@@ -270,7 +274,9 @@ class Normalizing(nn.Module):
         nodes, graph = nodes_of(x, edge_index)
         if self._first is not None:
             return self._first
-        made = self._matrix(graph, weight, x.dtype, lambda: self._make(graph, weight, nodes, x.dtype))
+        made = self._matrix(
+            graph, weight, (nodes, x.dtype), lambda: self._make(graph, weight, nodes, x.dtype)
+        )
         if self.cached and not is_compiling():
             self._first = made
         return made
@@ -279,7 +285,7 @@ class Normalizing(nn.Module):
         def make() -> RowShards:
             return (graph.normalized("sym", self.add_self_loops) if self.normalize else graph).to(dtype)
 
-        return self._matrix(graph, None, dtype, make)
+        return self._matrix(graph, None, (dtype,), make)
 
     def _make(
         self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
@@ -405,7 +411,8 @@ class SAGEConv(nn.Module):
             target, graph = x, edge_index
         else:
             x, target, graph = ends_of(x, edge_index)
-        matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, x.shape[0], x.dtype))
+        nodes = x.shape[0]
+        matrix = self._matrix(graph, None, (nodes, x.dtype), lambda: self._make(graph, nodes, x.dtype))
         if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
@@ -499,7 +506,7 @@ class RGCNConv(nn.Module):
         if isinstance(matrix, SparseTensor):
             if list(matrix.shape) == cube:
                 turn = lambda: edge_index.permute(1, 0, 2).reshape(beside)  # noqa: E731
-                matrix = self._matrix(edge_index, None, dtype, turn)
+                matrix = self._matrix(edge_index, None, (), turn)
             if list(matrix.shape) != beside:
                 got = list(matrix.shape)
                 raise ValueError(f"edge_index: expected a SparseTensor {beside} or {cube}, got {got}")
@@ -507,7 +514,7 @@ class RGCNConv(nn.Module):
             if edge_type is None:
                 raise ValueError("edge_type: expected [E] types for this edge_index, got None")
             make = lambda: self.adjacency(edge_index, edge_type, nodes).to(dtype)  # noqa: E731
-            matrix = self._matrix(edge_index, edge_type, dtype, make)
+            matrix = self._matrix(edge_index, edge_type, (nodes, dtype), make)
         y = self._sum(matrix, x)
         if self.root is not None:
             y = y + (self.root if x is None else x @ self.root)
@@ -556,7 +563,7 @@ class RGCNConv(nn.Module):
         plain = matrix._fmt == "csr" and all(x.dtype == matrix.dtype for x in operands)
         if is_compiling() and plain and not autocast.is_on():
             return relational(text, matrix, self.num_relations, operands, shape)
-        cube = self._cube(matrix, None, matrix.dtype, lambda: cube_of(matrix, self.num_relations))
+        cube = self._cube(matrix, None, (), lambda: cube_of(matrix, self.num_relations))
         return einsum(text, cube, *operands, format="dense")
 
     def adjacency(self, edge_index: torch.Tensor, edge_type: torch.Tensor, nodes: int) -> SparseTensor:

@@ -77,7 +77,8 @@ class GINConv(nn.Module):
         """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> what nn makes
         of [N, in]"""
         nodes, graph = nodes_of(x, edge_index)
-        matrix = self._matrix(graph, None, x.dtype, lambda: adjacency(graph, None, nodes, x.dtype))
+        make = lambda: adjacency(graph, None, nodes, x.dtype)  # noqa: E731
+        matrix = self._matrix(graph, None, (nodes, x.dtype), make)
         return mapped_sums(self.nn, matrix, x, self.eps.to(x.dtype))
 
 

@@ -19,7 +19,7 @@ from .entries import Entries, add_up, build, canonical, find, places, ravel, run
 from .format import HAVE_POS, MOST, Format, Layout, bound, composed_of, fills, layout, pads, repeats
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
-from .values import assemble, bytes_kept, tracked
+from .values import assemble, bytes_kept, tracked, versions
 
 _WHOLE = "to_dense to_torch to_sparse to_sparse_coo to_scipy reorder"  # methods that begin with csr
 
@@ -148,10 +148,9 @@ class Composed(SparseTensor):
     def _merged(self) -> tuple[SparseTensor, torch.Tensor, builtins.bool]:
         """The structure as csr, the value of it that each stored value goes to, padding being behind all, and
         whether no two go to one."""
-        structure = self._arrays()[:-1]
-        versions = [_torch.version_of_structure(array) for array in structure]
+        structure, written = self._arrays()[:-1], versions(self)
         kept = self.__dict__.get("_slots")
-        if kept is None or kept[0] != versions:
+        if kept is None or kept[0] != written:
             with _torch.plainly():
                 values = torch.empty(self._val.shape[0], dtype=self._val.dtype, device="cpu")
                 found, there = _stored(self._like((*structure, values)))
@@ -160,7 +159,7 @@ class Composed(SparseTensor):
                 pattern = build(e, "csr", self.index_dtype)
                 if there is not None:
                     slot = torch.full((self.nnz,), len(key), device="cpu").index_copy(0, there, slot)
-            kept = self.__dict__["_slots"] = (versions, pattern, slot, len(key) == len(found))
+            kept = self.__dict__["_slots"] = (written, pattern, slot, len(key) == len(found))
         return kept[1:]
 
     # ---- what it is ----

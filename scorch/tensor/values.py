@@ -205,6 +205,11 @@ def once(a: SparseTensor) -> SparseTensor:
     return a.coalesce()
 
 
+def versions(a: SparseTensor) -> tuple[int, ...]:
+    """Those of the arrays of structure: other ones when torch wrote to them."""
+    return tuple([_torch.version_of_structure(array) for array in a._arrays()[:-1]])
+
+
 def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool = False) -> Any:
     """What make() derives from a, kept with it until its arrays are written to.
 
@@ -214,8 +219,7 @@ def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool =
     """
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or (not structural and tracked(a)):
         return make()
-    facts = a.__dict__
-    key = tuple([_torch.version_of_structure(facts[name]) for name in a._names[:-1]])
+    facts, key = a.__dict__, versions(a)
     if not structural:
         key = (*key, _torch.contents(facts["_val"]))
     store = facts.setdefault("_derived", {})
