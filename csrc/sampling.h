@@ -12,7 +12,7 @@ typedef struct {
     sc_dtype wtype;
     bool replace; /* an entry may be drawn again */
     /* A hop starts from the nodes that the one before it found, and an entry comes as often as it is drawn; else from all,
-     * and it comes once. */
+     * and it comes once. Then also a first node that comes again has a number each time, and entries lead to its first. */
     bool fresh;
     uint64_t random; /* with it, what is drawn is given */
 } sc_sampled;
@@ -25,7 +25,7 @@ typedef struct {
     int64_t begin, rows, nodes, entries; /* nodes: as many as have numbers now */
 } sc_hop;
 
-/* A sample that starts from n nodes, no two alike. SC_EVALUE: a node is no row, or comes twice. */
+/* A sample that starts from n nodes, no two alike unless it is fresh. SC_EVALUE: a node is no row, or comes twice. */
 int sc_sampling_open(sc_sampling **, const sc_sampled *, const int64_t *node, int64_t n, sc_err *);
 /* The next hop: at most so many entries of a row, all if that is negative. SC_EVALUE: a neighbour has no row, a weight is
  * negative or not finite, or there are more entries than int32 counts. */

@@ -12,7 +12,7 @@ import scorch
 pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
 import torch_geometric.typing
 from torch_geometric.data import Data
-from torch_geometric.loader import LinkNeighborLoader, NeighborLoader
+from torch_geometric.loader import ImbalancedSampler, LinkNeighborLoader, NeighborLoader
 from torch_geometric.nn import SAGEConv
 
 assert scorch.pyg  # as the import of torch_geometric made it
@@ -84,6 +84,27 @@ def test_all_neighbours_give_what_the_graph_gives():
     for batch in NeighborLoader(d, [-1, -1], batch_size=7):
         y = last(first(batch.x, batch.edge_index).relu(), batch.edge_index)[: batch.batch_size]
         torch.testing.assert_close(y, whole[batch.n_id[: batch.batch_size]])
+
+
+@pytest.mark.parametrize("kind", ("directional", "induced"))
+def test_seeds_that_come_again(kind):
+    """Each has a row and edges of its own."""
+    d, x = data(), torch.rand(NODES, 4)
+    d.x, d.y = x, torch.arange(NODES) % 3
+    layer = SAGEConv(4, 5)
+    whole, often = layer(x, d.edge_index), 0
+    given = {"input_nodes": torch.tensor([3, 4, 3])}, {"sampler": ImbalancedSampler(d.y)}
+    for how in given:
+        for batch in NeighborLoader(d, [-1, -1], batch_size=16, subgraph_type=kind, **how):
+            seeds = batch.n_id[: batch.batch_size]
+            assert torch.equal(d.y[seeds], batch.y[: batch.batch_size])
+            assert torch.equal(batch.n_id[batch.edge_index], d.edge_index[:, batch.e_id])
+            torch.testing.assert_close(layer(batch.x, batch.edge_index)[: len(seeds)], whole[seeds])
+            often += len(seeds) - len(seeds.unique())
+    assert often > 1
+    batch = next(iter(NeighborLoader(d, [100], torch.tensor([3, 4, 3]), replace=True, batch_size=3)))
+    assert torch.equal(batch.edge_index[1].bincount(), torch.full((3,), 100))
+    assert not torch.isin(batch.edge_index[0], 2).any()
 
 
 def test_a_seed_decides():

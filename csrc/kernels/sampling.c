@@ -84,11 +84,13 @@ int sc_sampling_open(sc_sampling **made, const sc_sampled *from, const int64_t *
         if (node[i] < 0 || node[i] >= from->rows)
             return sc_error(e, SC_EVALUE, "seeds: expected nodes in 0..%lld, got %lld",
                             (long long)from->rows - 1, (long long)node[i]);
-        if (number_of(s, node[i]) != i)
+        if (number_of(s, node[i]) == i) continue;
+        if (!from->fresh)
             return sc_error(e, SC_EVALUE,
                             "seeds: expected each node once, got %lld again: torch.unique(seeds, "
                             "return_inverse=True) gives them once",
                             (long long)node[i]);
+        s->node[s->number.n++] = node[i];
     }
     return 0;
 }

@@ -2,7 +2,8 @@
 
 ``NeighborSampler`` then raises ImportError; here it draws as ``scorch.sample_neighbors`` does, in the
 sampler's own arrays: the edges of new nodes, hop by hop, as with pyg-lib. So do the loaders above it, for
-nodes and for links. What is left to pyg-lib, and raises: several kinds of nodes, times, disjoint samples.
+nodes and for links. A seed that comes again is a node of its own, to which edges are drawn apart; edges from
+it begin at the first. What is left to pyg-lib, and raises: several kinds of nodes, times, disjoint samples.
 """
 
 from __future__ import annotations
@@ -32,14 +33,22 @@ def _is_plain(sampler: NeighborSampler, seed: object, time: object) -> bool:
     )
 
 
+def _first_places(node: torch.Tensor) -> torch.Tensor:
+    """Where each node stands first, by rising node."""
+    nodes, slot = torch.unique(node, return_inverse=True)
+    places = torch.arange(len(node), device="cpu")
+    return torch.empty_like(nodes).scatter_reduce(0, slot, places, "amin", include_self=False)
+
+
 def _induced(sampler: NeighborSampler, node: torch.Tensor) -> SamplerOutput:
-    """All edges between the nodes."""
+    """All edges between the nodes; they begin at the first of those that are one."""
     places = sampler.__dict__.get("_places")
     if places is None:
         places = sampler._places = torch.arange(len(sampler.row), device="cpu")
     nodes = len(sampler.colptr) - 1
-    pos, crd, edge = _C.select(sampler.colptr, sampler.row, places, node, node, nodes)
-    return SamplerOutput(node, crd, _rows(0, pos), edge)
+    first = _first_places(node)
+    pos, crd, edge = _C.select(sampler.colptr, sampler.row, places, node, node[first], nodes)
+    return SamplerOutput(node, first[crd], _rows(0, pos), edge)
 
 
 def _rows(begin: int, pos: torch.Tensor) -> torch.Tensor:
