@@ -1,4 +1,4 @@
-"""What layers keep of a graph: it is made again where the graph, or the number of its nodes, is another."""
+"""What layers make of a graph, and keep: made again where the graph, or the number of nodes, is another."""
 
 import copy
 
@@ -52,6 +52,23 @@ def test_relations_that_hold_others(bases):
         layer(x, a)
         a.data = b
         close(layer(x, a), copy.deepcopy(layer)(x, b.clone()))
+
+
+@pytest.mark.parametrize("name", (*LAYERS, "RGCNConv"))
+def test_edges_that_are_no_integers(name):
+    related = name == "RGCNConv"
+    layer, x = scorch.nn.RGCNConv(4, 5, 2) if related else LAYERS[name](), torch.randn(3, 4)
+    kinds = (torch.tensor([0, 1, 0]),) if related else ()
+    for edges in (FIRST + 0.5, FIRST.double(), FIRST > 0):
+        with pytest.raises(TypeError, match=r"edge_index: expected integers, got .*call \.long"):
+            layer(x, edges, *kinds)
+    with pytest.raises(ValueError, match=r"edge_index: expected shape \[2, E\]"):
+        layer(x, FIRST.T, *kinds)
+    if related:
+        with pytest.raises(TypeError, match=r"edge_type: expected integers, got torch.float32"):
+            layer(x, FIRST, kinds[0].float())
+    small = layer(x, FIRST.to(torch.uint8), *[k.to(torch.uint8) for k in kinds])
+    close(small, layer(x, FIRST, *kinds))
 
 
 @pytest.mark.parametrize("name", (*LAYERS, "RGCNConv"))

@@ -309,7 +309,7 @@ def test_what_is_refused():
         r"x: expected features": lambda: layer(x[0], index),
         r"sources in 0\.\.29, got": lambda: layer(x, index + torch.tensor([[20], [0]])),
         r"targets in 0\.\.29, got": lambda: layer(x, index + torch.tensor([[0], [20]])),
-        r"edge_index: expected \[2, E\]": lambda: layer(x, index[0]),
+        r"edge_index: expected shape \[2, E\]": lambda: layer(x, index[0]),
         r"expected a SparseTensor \[30, 30\]": lambda: layer(x, scorch.from_edge_index(index, num_nodes=40)),
         r"size: expected \(30, 30\)": lambda: layer(x, index, size=(30, 40)),
         r"each edge once": lambda: layer(x, torch.cat([index, index], 1), torch.cat([features, features])),

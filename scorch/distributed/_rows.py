@@ -10,7 +10,7 @@ import torch.distributed as dist
 from ..functions.products import sddmm
 from ..nn._edges import mean_of
 from ..nn._graph import RowShards
-from ..tensor.coordinates import coo
+from ..tensor.coordinates import check_edges, coo
 from ..tensor.sparsetensor import SparseTensor
 from ._cut import Exchange, cut_rows, partition
 from ._halo import Fetch, Halo, dealt, gathered, group_of
@@ -138,8 +138,7 @@ class RowSharded(RowShards):
         """
         group = group_of(mesh)
         ranks, rank = dist.get_world_size(group), dist.get_rank(group)
-        if edge_index.dim() != 2 or len(edge_index) != 2:
-            raise ValueError(f"edge_index: expected shape [2, E], got {list(edge_index.shape)}")
+        check_edges(edge_index)
         if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
             raise ValueError(f"edge_weight: expected [{edge_index.shape[1]}], got {list(edge_weight.shape)}")
         source, target = edge_index.long()

@@ -15,6 +15,7 @@ from torch import nn
 from .._torch import as_tensor, is_compiling
 from ..functions.expressions import einsum, evaluate
 from ..functions.softmax import softmax
+from ..tensor.coordinates import check_edges
 from ..tensor.entries import unfilled
 from ..tensor.making import from_components, sparse
 from ..tensor.sparsetensor import SparseTensor
@@ -39,12 +40,13 @@ class Edges(NamedTuple):
 
 def _listed(graph: torch.Tensor) -> torch.Tensor:
     """[2, E]: sources and targets"""
-    return unfilled(graph).indices().flip(0).long() if isinstance(graph, SparseTensor) else graph.long()
+    if isinstance(graph, SparseTensor):
+        return unfilled(graph).indices().flip(0).long()
+    check_edges(graph)
+    return graph.long()
 
 
 def _check(index: torch.Tensor, sources: int, targets: int) -> None:
-    if index.dim() != 2 or index.shape[0] != 2:
-        raise ValueError(f"edge_index: expected [2, E] sources and targets, got {list(index.shape)}")
     for name, row, n in zip(("sources", "targets"), index, (sources, targets), strict=True):
         if row.numel() and (int(row.min()) < 0 or int(row.max()) >= n):
             raise ValueError(

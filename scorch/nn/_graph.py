@@ -17,7 +17,7 @@ from torch import nn
 from .._torch import apart, contents, in_transform, is_compiling, lasting, surely, unknown_size
 from ..functions import autocast
 from ..functions.expressions import einsum
-from ..tensor.coordinates import from_edge_index
+from ..tensor.coordinates import check_edges, check_integers, from_edge_index
 from ..tensor.entries import unfilled
 from ..tensor.format import layout
 from ..tensor.making import sparse
@@ -569,8 +569,11 @@ class RGCNConv(nn.Module):
     def adjacency(self, edge_index: torch.Tensor, edge_type: torch.Tensor, nodes: int) -> SparseTensor:
         """The relations' matrices side by side, [nodes, relations * nodes], rows divided by their number of
         neighbours in the relation where the mean is taken."""
+        check_edges(edge_index)
+        check_integers("edge_type", edge_type)
         if edge_type.shape != edge_index.shape[1:]:
             raise ValueError(f"edge_type: expected {list(edge_index.shape[1:])}, got {list(edge_type.shape)}")
+        edge_index, edge_type = edge_index.long(), edge_type.long()
         for name, index, n in (
             ("edge_index", edge_index, nodes),
             ("edge_type", edge_type, self.num_relations),
@@ -580,17 +583,17 @@ class RGCNConv(nn.Module):
                     f"{name}: expected integers in 0..{n - 1}, got {int(index.min())}..{int(index.max())}"
                 )
         source, target = edge_index
-        row = target.long() * self.num_relations + edge_type
+        row = target * self.num_relations + edge_type
         weight = torch.ones(
             source.numel(), dtype=torch.promote_types(self.weight.dtype, torch.float32), device="cpu"
         )
         if self.aggr == "mean":
             _, place, count = torch.unique(row, return_inverse=True, return_counts=True)
             weight = count.to(weight.dtype).reciprocal()[place]
-        column = edge_type.long() * nodes + source
+        column = edge_type * nodes + source
         size = (nodes, self.num_relations * nodes)
         return sparse(
-            torch.sparse_coo_tensor(torch.stack([target.long(), column]), weight, size, device="cpu"),
+            torch.sparse_coo_tensor(torch.stack([target, column]), weight, size, device="cpu"),
             format="csr",
         )
 

@@ -18,6 +18,20 @@ from .values import carries
 _PIECE = 1 << 20  # edges that are looked at together
 
 
+# ---- what indices are ----
+def check_integers(name: str, x: torch.Tensor) -> None:
+    """Raises TypeError where x has elements and they are no integers."""
+    if (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool) and x.numel():
+        raise TypeError(f"{name}: expected integers, got {x.dtype}: call .long()")
+
+
+def check_edges(index: torch.Tensor) -> None:
+    """Raises ValueError or TypeError where an edge_index is not [2, E] integers."""
+    if index.dim() != 2 or index.shape[0] != 2:
+        raise ValueError(f"edge_index: expected shape [2, E], got {list(index.shape)}")
+    check_integers("edge_index", index)
+
+
 # ---- in general ----
 def _of_coordinates(
     shape: tuple[int, ...],
@@ -79,8 +93,7 @@ def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], to
         if x.device.type != "cpu":
             raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
     for x in lists:
-        if (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool) and x.numel():
-            raise TypeError(f"indices: expected integers, got {x.dtype}")
+        check_integers("indices", x)
     if values.dim() != 1 or values.shape[0] != shape[1]:
         raise ValueError(
             f"values: expected shape [{shape[1]}], one for each column of indices, got "
@@ -209,10 +222,7 @@ def _edges(index: object, weight: object) -> tuple[torch.Tensor, torch.Tensor | 
     for name, x in (("edge_index", index), ("edge_weight", weight)):
         if x is not None and x.device.type != "cpu":
             raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
-    if index.dim() != 2 or index.shape[0] != 2:
-        raise ValueError(f"edge_index: expected shape [2, E], got {list(index.shape)}")
-    if (index.is_floating_point() or index.is_complex() or index.dtype == torch.bool) and index.numel():
-        raise TypeError(f"edge_index: expected integers, got {index.dtype}")
+    check_edges(index)
     return index, weight
 
 
