@@ -1,7 +1,9 @@
 """What layers make of a graph, and keep: made again where the graph, or the number of nodes, is another."""
 
 import copy
+import os
 
+import child
 import pytest
 import torch
 
@@ -69,6 +71,16 @@ def test_edges_that_are_no_integers(name):
             layer(x, FIRST, kinds[0].float())
     small = layer(x, FIRST.to(torch.uint8), *[k.to(torch.uint8) for k in kinds])
     close(small, layer(x, FIRST, *kinds))
+
+
+def test_relations_are_made_without_a_warning():
+    code = (
+        "import torch, scorch.nn, warnings; warnings.simplefilter('error'); "
+        "edges, kinds = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 1]); "
+        "scorch.nn.RGCNConv(4, 4, 2)(torch.randn(2, 4), edges, kinds)"
+    )
+    done = child.run(code, dict(os.environ))
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", (*LAYERS, "RGCNConv"))

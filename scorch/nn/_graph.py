@@ -17,7 +17,7 @@ from torch import nn
 from .._torch import apart, contents, in_transform, is_compiling, lasting, surely, unknown_size
 from ..functions import autocast
 from ..functions.expressions import einsum
-from ..tensor.coordinates import check_edges, check_integers, from_edge_index
+from ..tensor.coordinates import check_edges, check_integers, coo, from_edge_index
 from ..tensor.entries import unfilled
 from ..tensor.format import layout
 from ..tensor.making import sparse
@@ -591,11 +591,7 @@ class RGCNConv(nn.Module):
             _, place, count = torch.unique(row, return_inverse=True, return_counts=True)
             weight = count.to(weight.dtype).reciprocal()[place]
         column = edge_type * nodes + source
-        size = (nodes, self.num_relations * nodes)
-        return sparse(
-            torch.sparse_coo_tensor(torch.stack([target, column]), weight, size, device="cpu"),
-            format="csr",
-        )
+        return coo((target, column), weight, (nodes, self.num_relations * nodes), "csr")
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, num_relations={self.num_relations}"
