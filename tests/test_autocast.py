@@ -77,6 +77,21 @@ def test_float16_and_what_is_no_product():
     assert (a @ X).dtype == torch.float32
 
 
+@pytest.mark.parametrize("type", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("bias", [False, True])
+def test_convolutions(bias, type):
+    grid = torch.cartesian_prod(torch.zeros(1, dtype=torch.long), *[torch.arange(3)] * 3)
+    layer, x = scorch.nn.SparseConv3d(4, 5, 3, bias=bias), torch.randn(27, 4)
+    wanted, (kernel_map, _) = layer(x, grid), layer.map(grid)
+    for sites in (grid, kernel_map):
+        with torch.autocast("cpu", type):
+            y = layer(x, sites)
+        assert y.dtype == type
+        torch.testing.assert_close(y.float(), wanted, rtol=0.03, atol=0.03)
+    y.sum().backward()
+    assert all(p.grad.dtype == torch.float32 for p in layer.parameters())
+
+
 @pytest.mark.parametrize("bias", [False, True])
 def test_the_layer(bias):
     dense = torch.nn.Linear(6, 8, bias=bias)

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from .._torch import is_compiling
+from ..functions import autocast
 from ..functions.convolution import ConvMap, axes, conv_map
 from ..functions.expressions import evaluate
 from ..tensor.sparsetensor import SparseTensor
@@ -102,10 +103,10 @@ class SparseConv3d(nn.Module):
                 f"sites: expected a kernel map [{len(self.weight)}, m, {x.shape[0]}], offsets of the kernel, "
                 f"output sites and rows of x, got {list(kernel_map.shape)}: make it with map(coordinates)"
             )
-        if self.bias is None:
-            return evaluate("y[i,n] = M[r,i,j] * x[j,k] * W[r,k,n]", M=kernel_map, x=x, W=self.weight)
-        text = "y[i,n] = M[r,i,j] * x[j,k] * W[r,k,n] + b[n]"
-        return evaluate(text, M=kernel_map, x=x, W=self.weight, b=self.bias)
+        given = [kernel_map, x, self.weight, *([] if self.bias is None else [self.bias])]
+        given = autocast.cast(*given) if autocast.is_on() else given
+        text = "y[i,n] = M[r,i,j] * x[j,k] * W[r,k,n]" + " + b[n]" * (self.bias is not None)
+        return evaluate(text, **dict(zip("MxWb", given, strict=False)))
 
     def _map_of(self, sites: SparseTensor | ConvMap | torch.Tensor) -> SparseTensor:
         if isinstance(sites, ConvMap):
