@@ -50,12 +50,17 @@ def by_expert(
     return order // experts.shape[1], scores.flatten()[order], torch.bincount(flat, minlength=count)
 
 
+def is_grouped(*widths: int) -> bool:
+    """Whether torch has a grouped product of these widths: it wants rows of multiples of 16 bytes."""
+    return hasattr(torch, "_grouped_mm") and not any(4 * n % 16 for n in widths)
+
+
 def layers(features: int, hidden: int, experts: int) -> dict[str, scorch.nn.MoE]:
     """By name, all with the same weights."""
     kinds = {"torch loop over experts": LoopMoE, "Scorch": scorch.nn.MoE}
-    if hasattr(torch, "_grouped_mm"):
+    if is_grouped(features, hidden):
         kinds["torch grouped product"] = GroupedMoE
-    made = {name: kind(features, hidden, experts, top_k=2) for name, kind in kinds.items()}
+    made = {name: kind(features, hidden, experts, top_k=min(2, experts)) for name, kind in kinds.items()}
     for layer in made.values():
         layer.load_state_dict(made["Scorch"].state_dict())
     return made
@@ -98,7 +103,8 @@ def main(argv: list[str] | None = None) -> int:
         made = layers(args.features, args.hidden, experts)
         x = skewed(args.tokens, args.features, made["Scorch"], args.skew)
         with torch.no_grad():
-            share = torch.bincount(made["Scorch"].gate(x).topk(2).indices.flatten(), minlength=experts)
+            scores, top = made["Scorch"].gate(x), made["Scorch"].top_k
+            share = torch.bincount(scores.topk(top).indices.flatten(), minlength=experts)
             y = made["Scorch"](x)
         print(
             f"{experts} experts: {list(x.shape)} -> {list(y.shape)}, {share.min()}-{share.max()} tokens each"

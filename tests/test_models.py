@@ -97,7 +97,9 @@ def test_moe(capsys):
     args = ["--experts", "4", "9", "--tokens", "40", "--features", "32", "--hidden", "48"]
     assert moe.main([*args, *QUICK]) == 0
     assert moe.main([*args, "--skew", "1.5", *QUICK]) == 0
-    assert capsys.readouterr().out.count("all agree") == 2
+    few = ["--experts", "1", "--tokens", "5", "--features", "7", "--hidden", "9"]
+    assert moe.main([*few, *QUICK]) == 0
+    assert capsys.readouterr().out.count("all agree") == 3
 
 
 def test_sparse_autoencoder(capsys):
