@@ -292,6 +292,7 @@ def test_maps_and_coordinates_give_the_same():
     y = conv(x, c)
     assert torch.equal(y, conv(x, made)) and torch.equal(y, conv(x, made.map))
     torch.testing.assert_close(y, conv(x, made.map.convert("csf")))  # of any format
+    torch.testing.assert_close(y, conv(scorch.dynamic(x), c))
 
 
 def test_the_map_of_coordinates_is_kept(monkeypatch):

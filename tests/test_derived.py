@@ -73,6 +73,16 @@ def test_edges_that_are_no_integers(name):
     close(small, layer(x, FIRST, *kinds))
 
 
+@pytest.mark.parametrize("given", ("edge_index", "SparseTensor"))
+@pytest.mark.parametrize("name", LAYERS)
+def test_features_whose_zeros_are_found(name, given):
+    layer, x = LAYERS[name](), torch.randn(3, 4).relu().requires_grad_()
+    graph = FIRST if given == "edge_index" else scorch.from_edge_index(FIRST)
+    found, wanted = layer(scorch.dynamic(x), graph), layer(x, graph)
+    close(found, wanted)
+    close(*(torch.autograd.grad(y.square().sum(), x)[0] for y in (found, wanted)))
+
+
 def test_relations_are_made_without_a_warning():
     code = (
         "import torch, scorch.nn, warnings; warnings.simplefilter('error'); "

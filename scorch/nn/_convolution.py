@@ -17,6 +17,7 @@ from torch import nn
 from .._torch import is_compiling
 from ..functions import autocast
 from ..functions.convolution import ConvMap, axes, conv_map
+from ..functions.dynamic import unwrapped
 from ..functions.expressions import evaluate
 from ..tensor.sparsetensor import SparseTensor
 from ._graph import _Derived
@@ -93,7 +94,7 @@ class SparseConv3d(nn.Module):
         made, and kept for as long as they are the ones given, live and are not written to. Inside of
         torch.compile a map is a part of the graph, and coordinates break it.
         """
-        kernel_map = self._map_of(sites)
+        kernel_map, x = self._map_of(sites), unwrapped(x)
         if not isinstance(x, torch.Tensor) or x.dim() != 2 or x.shape[1] != self.in_channels:
             got = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
             raise ValueError(f"x: expected features [n, {self.in_channels}], got {got}")

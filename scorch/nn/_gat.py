@@ -20,7 +20,7 @@ from ..tensor.entries import unfilled
 from ..tensor.making import from_components, sparse
 from ..tensor.sparsetensor import SparseTensor
 from ._edges import counted, ones_of
-from ._graph import RowShards, _Derived, _traced, _zeros, is_plain
+from ._graph import FEATURES, RowShards, _Derived, _traced, _zeros, is_plain
 
 _FILLS = {"add": "sum", "sum": "sum", "mean": "mean", "min": "amin", "max": "amax", "mul": "prod"}
 
@@ -246,8 +246,8 @@ def _projected(
     """X W of sources and of targets, [n, heads, out]; the features of targets."""
     source, target = x if isinstance(x, (tuple, list)) else (x, x)
     for given in (source,) if target is None else (source, target):
-        if not isinstance(given, torch.Tensor) or given.dim() != 2:
-            got = list(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
+        if not isinstance(given, FEATURES) or given.dim() != 2:
+            got = list(given.shape) if isinstance(given, FEATURES) else type(given).__name__
             raise ValueError(f"x: expected features [N, in], or a pair of such, got {got}")
 
     def projected(features: torch.Tensor, project: nn.Module) -> torch.Tensor:

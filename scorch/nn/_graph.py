@@ -16,6 +16,7 @@ from torch import nn
 
 from .._torch import apart, contents, in_transform, is_compiling, lasting, surely, unknown_size
 from ..functions import autocast
+from ..functions.dynamic import Dynamic
 from ..functions.expressions import einsum
 from ..tensor.coordinates import check_edges, check_integers, coo, from_edge_index
 from ..tensor.entries import unfilled
@@ -27,6 +28,8 @@ from ..tensor.wrapping import wrap
 from ._edges import edges_and_weights, mean_of, ones_of
 from ._recent import Recent
 from ._relations import cube_of, relational
+
+FEATURES = torch.Tensor, Dynamic  # what features may be
 
 
 class RowShards:
@@ -176,8 +179,8 @@ def is_plain(graph: object) -> bool:
 
 def nodes_of(x: object, graph: object) -> tuple[int, torch.Tensor]:
     """The number of nodes, and the graph: an edge_index, or a SparseTensor [N, N] of any sparse matrix."""
-    if not isinstance(x, torch.Tensor) or x.dim() != 2:
-        got = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
+    if not isinstance(x, FEATURES) or x.dim() != 2:
+        got = list(x.shape) if isinstance(x, FEATURES) else type(x).__name__
         raise ValueError(
             f"x: expected features [N, in], got {got}; graphs of two kinds of nodes are not supported"
         )
@@ -194,12 +197,12 @@ def ends_of(x: object, graph: object) -> tuple[torch.Tensor, torch.Tensor, torch
     """
     if not isinstance(x, (tuple, list)):
         targets = graph.shape[0] if isinstance(graph, SparseTensor) and graph._ndim == 2 else -1
-        if not isinstance(x, torch.Tensor) or x.dim() != 2 or not 0 <= targets < x.shape[0]:
+        if not isinstance(x, FEATURES) or x.dim() != 2 or not 0 <= targets < x.shape[0]:
             return x, x, nodes_of(x, graph)[1]
         x = x, x[:targets]
     source, target = x
     for features in x:
-        if not isinstance(features, torch.Tensor) or features.dim() != 2:
+        if not isinstance(features, FEATURES) or features.dim() != 2:
             raise ValueError("x: expected features [N, in], or a pair of them, of sources and of targets")
     wanted = [target.shape[0], source.shape[0]]
     if not isinstance(graph, SparseTensor) or list(graph.shape) != wanted:
