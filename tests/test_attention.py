@@ -547,7 +547,16 @@ def test_scaled_dot_product_attention():
     with pytest.raises(RuntimeError, match="minus infinity"):
         F.scaled_dot_product_attention(q, k, v, scorch.sparse(bias))
     with pytest.raises(ValueError, match="enable_gqa"):
-        F.scaled_dot_product_attention(q, k[:, :1], v[:, :1], attn_mask=A)
+        F.scaled_dot_product_attention(q.repeat(1, 3, 1, 1), k, v, attn_mask=A)
+
+
+@pytest.mark.parametrize("batches", (((3, 2), (1, 2), (1, 2)), ((1, 2), (3, 2), (3, 1)), ((2,), (1,), (1,))))
+def test_scaled_dot_product_attention_broadcasts(batches):
+    mask = random_mask(20, 20, density=0.5) | torch.eye(20, dtype=torch.bool)
+    xs = [tensors(*b, n=20, m=20)[i].requires_grad_() for i, b in enumerate(batches)]
+    found, wanted = (F.scaled_dot_product_attention(*xs, m) for m in (scorch.sparse(mask), mask))
+    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(*(torch.autograd.grad(y.square().sum(), xs) for y in (found, wanted)))
 
 
 # ---- refusals ----
@@ -560,6 +569,8 @@ def test_refusals():
             (q, k, v, A.to_dense()),
         ),
         (TypeError, "got NoneType: .* F.scaled_dot_product_attention", (q, k, v, None)),
+        (TypeError, r"a mask of bool, .* got torch.int8: mask.bool\(\)", (q, k, v, A.to(torch.int8))),
+        (ValueError, r"v \[3, 10, e\] .* divides 3", (q[:1].repeat(3, 1, 1), k, v, A)),
         (TypeError, "one floating point type", (q, k.double(), v, A)),
         (TypeError, "dense tensor as k", (q, A, v, A)),
         (ValueError, r"mask \[..., 20, 10\]", (q, k, v, A.T)),

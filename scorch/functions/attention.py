@@ -12,14 +12,23 @@ from . import autocast
 from .dynamic import Dynamic, unwrapped
 from .strips import found, strips
 
-
 # ---- attention ----
+_MASKS = (
+    torch.bool, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64
+)  # fmt: skip
+
+
 def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor | Dynamic) -> None:
     if not isinstance(mask, (SparseTensor, Dynamic)):
         raise TypeError(
             f"attention: expected a SparseTensor as the mask, got {type(mask).__name__}: use "
             f"scorch.sparse(mask) of a dense mask that is kept, scorch.dynamic(mask) of one that is new in "
             f"each call, and F.scaled_dot_product_attention without a mask"
+        )
+    if mask.dtype not in _MASKS:
+        raise TypeError(
+            f"attention: expected a mask of bool, int32, int64, or a floating point type of at most 64 bits, "
+            f"got {mask.dtype}: mask.bool() says what is seen"
         )
     for name, x in (("q", q), ("k", k), ("v", v)):
         if isinstance(x, SparseTensor) or not isinstance(x, torch.Tensor):
@@ -46,9 +55,11 @@ def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor
     shared = k.dim() > 2 and k.shape[-3] and q.shape[-3] % k.shape[-3] == 0
     wanted = [*batch[:-1], k.shape[-3] if shared else batch[-1]] if batch else []
     if list(k.shape) != [*wanted, m, q.shape[-1]] or list(v.shape[:-1]) != [*wanted, m]:
+        of_v = ", ".join(map(str, [*wanted, m, "e"]))
+        heads = f", or heads whose number divides {q.shape[-3]}" if batch else ""
         raise ValueError(
-            f"attention: expected k {[*wanted, m, q.shape[-1]]} and v {[*wanted, m, 'any']} for "
-            f"q {list(q.shape)}, got {list(k.shape)} and {list(v.shape)}"
+            f"attention: expected k {[*wanted, m, q.shape[-1]]} and v [{of_v}] for q {list(q.shape)}{heads}, "
+            f"got {list(k.shape)} and {list(v.shape)}"
         )
 
 
@@ -153,6 +164,21 @@ def scaled_dot_product_attention(
     return _dot_product(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 
 
+def _broadcast(operands: tuple[torch.Tensor, ...], own: int) -> tuple[torch.Tensor, ...]:
+    """As torch broadcasts them: of one batch, the last ``own`` dimensions as they are."""
+    batches = [x.shape[:-own] for x in operands]
+    if batches.count(batches[0]) == len(batches):
+        return operands
+    try:
+        batch = torch.broadcast_shapes(*batches)
+    except RuntimeError:
+        raise ValueError(
+            f"scaled_dot_product_attention: expected batches and heads that broadcast, got query, key and "
+            f"value {[list(x.shape) for x in operands]}: fewer heads of keys need enable_gqa=True"
+        ) from None
+    return tuple([x.expand(*batch, *x.shape[-own:]) for x in operands])
+
+
 def _dot_product(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -173,7 +199,6 @@ def _dot_product(
         raise ValueError(
             "scaled_dot_product_attention: expected attn_mask or is_causal, got both: use tril()"
         )
-    if not enable_gqa and query.dim() > 2 and query.shape[-3] != key.shape[-3]:
-        raise ValueError("scaled_dot_product_attention: fewer heads of keys need enable_gqa=True")
+    query, key, value = _broadcast((query, key, value), 3 if enable_gqa else 2)
     additive = isinstance(attn_mask, SparseTensor) and attn_mask.dtype != torch.bool
     return attention(query, key, value, attn_mask, scale=scale, additive=additive, dropout_p=dropout_p)
