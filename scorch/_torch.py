@@ -92,6 +92,7 @@ def _connect() -> None:
         vars(forward_ad),
         threads,
         _readable,
+        torch.__future__.get_swap_module_params_on_conversion,
         _VALIDATE in _asked(),
     )
     _C.configure(

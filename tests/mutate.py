@@ -186,7 +186,7 @@ MUTATIONS = {  # name: file, text, replacement
         "sc_value_add(val, to++, from, e, t, &sum);",
     ),
     "holes are filled with ones": (
-        "kernels/convert_pack.c", "if (holes) sc_fill(v.val, c->from->dtype, p->npos, 0);",
+        "kernels/convert_pack.c", "if (holes) sc_fill(v.val, c->from->dtype, p->npos, c->fill);",
         "if (holes) sc_fill(v.val, c->from->dtype, p->npos, 1);",
     ),
     "a dense copy of coordinates is not cleared": (

@@ -594,6 +594,25 @@ def test_arrays_are_read_again_when_they_were_written():
                 torch.testing.assert_close(call(), torch.sparse_csr_tensor(pos, crd, values) @ x)
 
 
+def test_arrays_that_modules_swap():
+    """torch swaps none that something refers to: nothing does where it was told to, or after a release."""
+
+    def call(layer):
+        given = layer.pos1, layer.crd1, layer.values, torch.rand(400, 2)
+        torch.ops.scorch.direct(PRODUCT, given, (400, 400))
+
+    layer, other = (scorch.nn.Linear(400, 400, density=0.1).requires_grad_(False) for _ in range(2))
+    call(layer)
+    scorch.release()
+    torch.utils.swap_tensors(layer.crd1, other.crd1)
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        call(other)
+        torch.utils.swap_tensors(layer.crd1, other.crd1)
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(False)
+
+
 def test_arrays_that_come_in_the_place_of_others():
     """Memory and objects are used again, for structures of one size."""
     n, x = 2000, torch.rand(2000, 3)

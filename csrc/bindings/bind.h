@@ -40,6 +40,7 @@ typedef struct {
     PyObject *tensor_type, *parameter_type; /* exactly these two are plain tensors */
     PyObject *dual_level;                   /* dict that holds the forward-mode level */
     PyObject *readable;                     /* callable: see sc_bind_readable */
+    PyObject *swaps;                        /* callable: whether modules swap tensors, which none may refer to */
     bool validate;                          /* structures before every use, not only where they changed */
     PyObject *guard[SC_MAXGUARD];           /* callables: anything but 0 or None means a mode is on */
     int nguard;
@@ -60,6 +61,7 @@ typedef struct {
     sc_print print[SC_NPRINT];
 } sc_state;
 
+void sc_bind_forget(sc_state *); /* what arrays were found to hold */
 /* Warns, once in a process, when p runs in the interpreter: -1 if the warning became an exception. */
 int sc_bind_warn(const sc_program *p);
 /* Puts a new reference into a tuple that is being made; without one, or without a tuple, *tuple becomes null. */

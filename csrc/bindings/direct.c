@@ -27,14 +27,21 @@ static void recall(sc_state *s, PyObject *x, const sc_tensor *t, sc_bytes *b)
     if (same) *b = (sc_bytes){p->digest, true};
 }
 
-/* version: before the bytes were read. */
+/* version: before the bytes were read. torch swaps no tensor that something refers to, weakly or not. */
 static void keep(sc_state *s, PyObject *x, const sc_tensor *t, int64_t version, sc_digest digest)
 {
     sc_print *p = print_of(s, x);
-    PyObject *weak = PyWeakref_NewRef(x, NULL), *old = p->weak;
+    PyObject *swaps = PyObject_CallNoArgs(s->swaps), *weak = NULL, *old = p->weak;
+    if (swaps == Py_False) weak = PyWeakref_NewRef(x, NULL);
+    Py_XDECREF(swaps);
     if (!weak) PyErr_Clear();
     *p = (sc_print){weak, t->view.val, version, t->view.nval, digest};
     Py_XDECREF(old);
+}
+
+void sc_bind_forget(sc_state *s)
+{
+    for (int i = 0; i < SC_NPRINT; i++) Py_CLEAR(s->print[i].weak);
 }
 
 /* ---- a call ---- */

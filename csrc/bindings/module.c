@@ -55,13 +55,14 @@ static PyObject *module_connect(PyObject *module, PyObject *args)
 {
     sc_state *s = PyModule_GetState(module);
     const char *path;
-    PyObject *tensor, *parameter, *capsule, *guards, *dual, *readable;
+    PyObject *tensor, *parameter, *capsule, *guards, *dual, *readable, *swaps;
     int threads, validate;
-    if (!PyArg_ParseTuple(args, "sOOOO!O!iOp", &path, &tensor, &parameter, &capsule, &PyTuple_Type, &guards,
-                          &PyDict_Type, &dual, &threads, &readable, &validate))
+    if (!PyArg_ParseTuple(args, "sOOOO!O!iOOp", &path, &tensor, &parameter, &capsule, &PyTuple_Type, &guards,
+                          &PyDict_Type, &dual, &threads, &readable, &swaps, &validate))
         return NULL;
     if (s->dl) Py_RETURN_NONE;
     s->readable = Py_NewRef(readable);
+    s->swaps = Py_NewRef(swaps);
     s->validate = validate;
     s->tensor_type = Py_NewRef(tensor);
     s->parameter_type = Py_NewRef(parameter);
@@ -277,7 +278,8 @@ static PyObject *module_clear_cache(PyObject *module, PyObject *unused)
 
 static PyObject *module_release(PyObject *module, PyObject *unused)
 {
-    (void)module, (void)unused;
+    (void)unused;
+    sc_bind_forget(PyModule_GetState(module));
     const int64_t layouts = sc_kept_clear();
     return PyLong_FromLongLong(layouts + sc_work_clear());
 }
@@ -311,7 +313,7 @@ static PyObject *module_fail_alloc(PyObject *module, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
-     "connect(library, Tensor, Parameter, exchange, guards, dual, threads, readable, validate)"},
+     "connect(library, Tensor, Parameter, exchange, guards, dual, threads, readable, swaps, validate)"},
     {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir, memory)"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
@@ -370,6 +372,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(s->parameter_type);
     Py_VISIT(s->dual_level);
     Py_VISIT(s->readable);
+    Py_VISIT(s->swaps);
     Py_VISIT(s->sparse.type);
     Py_VISIT(s->sparse.core_of);
     Py_VISIT(s->sparse.record);
@@ -388,6 +391,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->parameter_type);
     Py_CLEAR(s->dual_level);
     Py_CLEAR(s->readable);
+    Py_CLEAR(s->swaps);
     for (; s->nguard; s->nguard--) Py_CLEAR(s->guard[s->nguard - 1]);
     Py_CLEAR(s->sparse.type);
     Py_CLEAR(s->sparse.make);
@@ -397,7 +401,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->sparse.core_of);
     Py_CLEAR(s->sparse.single);
     for (int i = 0; i < SC_LEN(name_text); i++) Py_CLEAR(((PyObject **)&s->name)[i]);
-    for (int i = 0; i < SC_NPRINT; i++) Py_CLEAR(s->print[i].weak);
+    sc_bind_forget(s);
     return 0;
 }
 
