@@ -295,6 +295,25 @@ def test_a_sampled_sum_along_rows_is_turned(tmp_path):
     assert found.count("shared f32") == 2 and "par i in A" in found
 
 
+@pytest.mark.parametrize("often", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_operands_that_lie_nowhere_side_by_side(dtype, often):
+    """The gradient of a sum, and every other column: copied, and not gathered at each entry."""
+    d = pruned(300, 260, 0.3, dtype)
+    A = scorch.sparse(d).requires_grad_()
+    A = A.optimize(calls=1000) if often else A
+    for x in (torch.ones((), dtype=dtype).expand(260, 130), integers(260, 260, dtype=dtype)[:, ::2]):
+        assert "copied first" in scorch.explain("ij,jk->ik", A.detach(), x)
+        x = x.requires_grad_()
+        y = A @ x
+        assert torch.equal(y, d @ x)
+        got = torch.autograd.grad(y.sum(), (x, A))
+        ones = torch.ones(300, 130, dtype=dtype)
+        assert torch.equal(got[0], d.T @ ones)
+        assert torch.equal(got[1].to_dense(), (ones @ x.T).detach() * (d != 0))
+        assert torch.equal(torch.nn.functional.linear(x.T, A), x.T @ d.T)
+
+
 # ---- training ----
 def test_layouts_of_training(wide):
     """Values that change at every step: layouts are bounded, refreshed where that pays, and released."""

@@ -1,7 +1,7 @@
 /* file.c: .sc files, the form in which tests and tools hand us a whole problem.
  *
  *   file := { line }
- *   line := "in" NAME ":" dtype format [itype] "(" [N { "," N }] ")" ["unit" N] ["perm"]
+ *   line := "in" NAME ":" dtype format [itype] "(" [N { "," N }] ")" ["unit" N | "apart"] ["perm"]
  *         | "out" NAME ":" ( "like" NAME | dtype format [itype] )
  *         | "fold" NAME | "nofold" | "skip" | "width" N | "dots"
  *         | "nest" "{" nest "}"                        may span lines
@@ -77,7 +77,7 @@ static int8_t parse_twin(File *f, Lexer *lx, const sc_spec *spec, const int64_t 
     return (int8_t)(1 + (t->twin ? t->twin - 1 : t->arg));
 }
 
-/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N] ["perm"] ["like" NAME] */
+/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N | "apart"] ["perm"] ["like" NAME] */
 static void parse_in(File *f, int at)
 {
     Lexer lx;
@@ -102,6 +102,7 @@ static void parse_in(File *f, int at)
         fail(f->p, SC_EVALUE, perm, "%s is dense: perm goes with an operand that stores entries", name);
     if (lex_accept(&lx, "like")) spec.twin = parse_twin(f, &lx, &spec, dim);
     if (lex_accept(&lx, "unit")) spec.unit = (int)sc_min(lex_int(&lx, "the dimension of stride 1"), ndim - 1);
+    if (lex_accept(&lx, "apart")) spec.unit = -1;
     line_end(&lx, start);
     prog_declare(f->p, &spec, dim);
 }

@@ -45,7 +45,7 @@
  *     }
  *   }
  * because
- *   matrices that lie across f are transposed first
+ *   matrices that do not lie along f are copied first, to where they do
  */
 typedef int i32x2 __attribute__((vector_size(8)));
 typedef int i32x4 __attribute__((vector_size(16)));

@@ -30,7 +30,7 @@
  *     }
  *   }
  * because
- *   matrices that lie across n are transposed first
+ *   matrices that do not lie along n are copied first, to where they do
  */
 typedef sc_i64 i64x8 __attribute__((vector_size(64)));
 typedef double f64x2 __attribute__((vector_size(16)));

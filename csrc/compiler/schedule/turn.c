@@ -1,8 +1,10 @@
-/* turn.c: products whose dense operands lie across the vector: they are transposed first, as a whole.
+/* turn.c: products whose dense operands lie across the vector, or nowhere side by side: they are copied first, as a whole,
+ * to where they lie along it.
  *
  * F.linear(x, W), Y[n,o] = X[n,i] * W[o,i], reads X and writes Y along the wrong index: n would be the vector. So
  * X goes to T[i,n], the sums of W[o,i] * T[i,n] to U[o,n], and U to Y. The same helps where a sum runs along the
- * rows of two matrices, as in the gradient of W, W'[o,i] = stored(W[o,i]) * G[n,o] * X[n,i].
+ * rows of two matrices, as in the gradient of W, W'[o,i] = stored(W[o,i]) * G[n,o] * X[n,i]. An operand without stride 1,
+ * every other column of a matrix or the gradient of a sum, would be gathered at each entry.
  *
  * Transposing takes a pass over each matrix, shared by all threads; what is multiplied then is a product like any
  * other (product.c), with rows at stride 1. */
@@ -34,19 +36,21 @@ static void find(Turn *t, const Expr *e)
         if (e->kid[k]) find(t, e->kid[k]);
 }
 
-/* A dense matrix over the vector index that has stride 1 along its other index. */
+/* A dense matrix over the vector index and another one that has no stride 1 along it. */
 static bool lies_across(const Turn *t, const Expr *e)
 {
     const Tensor *x = e->tensor;
-    return x->ndim == 2 && sc_format_is_dense(&x->format) && x->unit >= 0 && e->ix[0].var != e->ix[1].var &&
+    return x->ndim == 2 && sc_format_is_dense(&x->format) && e->ix[0].var != e->ix[1].var &&
            in(expr_vars(e), t->vec) && unit_of(e) != t->vec;
 }
+
+static int other_of(const Turn *t, const Expr *e) { return e->ix[e->ix[0].var == t->vec].var; }
 
 /* A workspace for the transpose of e: its last index, at stride 1, is the vector. */
 static Tensor *transpose_of(Turn *t, const char *name, const Expr *e)
 {
     Tensor *w = work_new(t->p, name, W_SHARED);
-    work_slot(w, index_whole(unit_of(e)));
+    work_slot(w, index_whole(other_of(t, e)));
     work_slot(w, index_whole(t->vec));
     w->unit = 1;
     expr_result_format(t->p, w, "dense");
@@ -120,13 +124,16 @@ Nest *schedule_turned(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     Nest *n = product_fits(p, a) ? product_nest(p, &sum, to, why) : sampled(t, &sum);
     if (!n) return NULL;
     if (back) {
-        const int o = unit_of(a->lhs);
+        const int o = other_of(t, a->lhs);
         Expr *value = expr_replace(p, a->rhs, t->sum, result);
         n = schedule_before_rest(p, n, back, transposition(p, a->lhs, value, t->vec, o));
     }
     for (int k = t->n - 1; k >= 0; k--)
         n = nest_work(p, t->to[k],
-                      transposition(p, work_access(p, t->to[k]), t->from[k], unit_of(t->from[k]), t->vec), n);
-    if (why) sc_text_add(why, "matrices that lie across %s are transposed first\n", p->var[t->vec].name);
+                      transposition(p, work_access(p, t->to[k]), t->from[k], other_of(t, t->from[k]), t->vec),
+                      n);
+    if (why)
+        sc_text_add(why, "matrices that do not lie along %s are copied first, to where they do\n",
+                    p->var[t->vec].name);
     return n;
 }
