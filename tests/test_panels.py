@@ -340,6 +340,32 @@ def test_layouts_of_training(wide):
     assert not layer.weight.memory()["derived"]
 
 
+def _steps(graph):
+    """Steps of training over one structure, each with gradients that are sparse, or with one more layout."""
+    n, e = 300, 3000
+    g = torch.Generator().manual_seed(0)
+    A = scorch.coo((torch.randint(n, (e,), generator=g), torch.randint(n, (e,), generator=g)), shape=(n, n))
+    A = A.convert(graph)
+    x, y, z = (torch.rand(n, 16, requires_grad=True) for _ in range(3))
+    sites = torch.cat([torch.zeros(400, 1), torch.arange(1200).view(400, 3) % 11], 1).long()
+    conv, features = scorch.nn.SparseConv3d(4, 8, 3), torch.rand(400, 4, requires_grad=True)
+    M = conv.map(sites.unique(dim=0))
+    features = features[: M.map.shape[-1]]
+    yield lambda: scorch.sddmm(A, x, y).values().sum()
+    yield lambda: torch.softmax(scorch.sddmm(A, x, y), 1) @ z
+    yield lambda: scorch.map(scorch.sddmm(A, x, y), torch.tanh) @ z
+    yield lambda: conv(features, M)
+
+
+@pytest.mark.parametrize("graph", ["csr", "coo"])
+def test_a_step_of_training_converts_once(graph):
+    for k, step in enumerate(_steps(graph)):
+        for _ in range(4):
+            with scorch.profile() as p:
+                step().square().sum().backward()
+        assert not any(x.way == "conversion" for x in p.programs), (k, str(p))
+
+
 GROWTH = """
 import resource, torch, scorch, scorch.nn
 torch.set_num_threads(1)

@@ -13,7 +13,9 @@
 
 #include <string.h>
 
-#define KEPT 4      /* sizes of a tensor that its derived layouts may take */
+#define KEPT 4 /* sizes of a tensor that its derived layouts may take */
+#define NARROW                                                                                               \
+    4 /* bytes that a value counts as there, at least: permutations are no narrower for truth values */
 #define TRIES 8     /* renewals before a layout can be given up */
 #define RENEWAL 256 /* products of an entry that pay for putting its value in order again */
 /* Of slices of diagonals, in the time that an entry of csr takes: the end of a row of csr; to see that a value is what it
@@ -39,7 +41,8 @@ static bool is_cut(const sc_format *f)
  * so many times the size of the tensor. */
 static void bound_derived(sc_core *c)
 {
-    int64_t kept = 0, limit = KEPT * sc_core_bytes(c);
+    const int64_t narrow = sc_max(NARROW - (int64_t)sc_dtype_size(c->t.dtype), 0) * c->t.view.nval;
+    int64_t kept = 0, limit = KEPT * (sc_core_bytes(c) + narrow);
     for (sc_derived **p = &c->derived; *p;) {
         kept += sc_derived_bytes(*p);
         if (p == &c->derived || kept <= limit) {

@@ -128,7 +128,7 @@ static int convert(call *c)
         if (!changed++) sc_bind_ask(c->request, c->program);
         sc_request_converted(c->request, k, &c->in[k]);
     }
-    if (changed) ask_converted(c);
+    if (changed) ask_converted(c), sc_request_twins(c->request, c->in);
     return changed;
 }
 

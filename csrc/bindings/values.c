@@ -226,7 +226,10 @@ static PyObject *structure(PyObject *module, PyObject *a)
     PyObject *own = PyType_IsSubtype(Py_TYPE(a), s->sparse.type) ? sc_bind_facts(a) : NULL,
              *names = own ? PyDict_GetItemWithError(own, s->name.names) : NULL,
              *made = names ? PyDict_New() : NULL;
-    if (made && copy_structure(s, made, own, names)) Py_CLEAR(made);
+    int bad = made && Py_TYPE(a) == s->sparse.type &&
+              need_core(s, a, own, PyDict_GetItemWithError(own, s->name.values));
+    if (made && !bad) bad = copy_structure(s, made, own, names) || copy_origin(s, made, own);
+    if (bad) Py_CLEAR(made);
     if (!made && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a SparseTensor");
     return made;
 }
@@ -264,6 +267,7 @@ PyMethodDef sc_values_methods[] = {
     {"like", (PyCFunction)(void (*)(void))like, METH_FASTCALL,
      "like(a or structure(a), values) -> SparseTensor with the structure of a"},
     {"structure", structure, METH_O,
-     "structure(a) -> dict of format, shape and arrays of a SparseTensor, without its values"},
+     "structure(a) -> dict of format, shape and arrays of a SparseTensor, and what is known of them, without "
+     "its values"},
     {NULL, NULL, 0, NULL},
 };
