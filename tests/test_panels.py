@@ -342,15 +342,15 @@ def test_layouts_of_training(wide):
 
 def _steps(graph):
     """Steps of training over one structure, each with gradients that are sparse, or with one more layout."""
-    n, e = 300, 3000
+    n, e = 20_000, 200_000
     g = torch.Generator().manual_seed(0)
     A = scorch.coo((torch.randint(n, (e,), generator=g), torch.randint(n, (e,), generator=g)), shape=(n, n))
     A = A.convert(graph)
     x, y, z = (torch.rand(n, 16, requires_grad=True) for _ in range(3))
-    sites = torch.cat([torch.zeros(400, 1), torch.arange(1200).view(400, 3) % 11], 1).long()
-    conv, features = scorch.nn.SparseConv3d(4, 8, 3), torch.rand(400, 4, requires_grad=True)
-    M = conv.map(sites.unique(dim=0))
-    features = features[: M.map.shape[-1]]
+    sites = torch.cartesian_prod(torch.zeros(1), *(torch.arange(40.0),) * 3).long()
+    sites = sites[torch.rand(len(sites), generator=g) < 0.27]
+    conv, features = scorch.nn.SparseConv3d(16, 32, 3), torch.rand(len(sites), 16, requires_grad=True)
+    M = conv.map(sites)
     yield lambda: scorch.sddmm(A, x, y).values().sum()
     yield lambda: torch.softmax(scorch.sddmm(A, x, y), 1) @ z
     yield lambda: scorch.map(scorch.sddmm(A, x, y), torch.tanh) @ z
