@@ -40,9 +40,9 @@ typedef struct {
     PyObject *tensor_type, *parameter_type; /* exactly these two are plain tensors */
     PyObject *dual_level;                   /* dict that holds the forward-mode level */
     PyObject *readable;                     /* callable: see sc_bind_readable */
-    PyObject *swaps;                        /* callable: whether modules swap tensors, which none may refer to */
-    bool validate;                          /* structures before every use, not only where they changed */
-    PyObject *guard[SC_MAXGUARD];           /* callables: anything but 0 or None means a mode is on */
+    PyObject *swaps;              /* callable: whether modules swap tensors, which none may refer to */
+    bool validate;                /* structures before every use, not only where they changed */
+    PyObject *guard[SC_MAXGUARD]; /* callables: anything but 0 or None means a mode is on */
     int nguard;
     const sc_dl_api *dl;
     struct {
