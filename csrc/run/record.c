@@ -85,7 +85,7 @@ static void describe_results(sc_program *p, const Prog *g)
     }
 }
 
-/* A program and its arrays in one block. */
+/* A program and its arrays in one block, those with numbers of 64 bits first. */
 sc_program *sc_program_describe(const Prog *g, const char *text, sc_err *err)
 {
     const size_t in = (size_t)g->nin * sizeof(sc_operand), made = (size_t)g->draft.nmade * sizeof(sc_made),
@@ -95,11 +95,11 @@ sc_program *sc_program_describe(const Prog *g, const char *text, sc_err *err)
     sc_program *p = sc_zalloc(bytes);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory"), NULL;
     char *at = (char *)(p + 1);
-    p->step = (sc_step *)(void *)at;
+    p->result = (sc_delivered *)(void *)at;
+    p->step = (sc_step *)(void *)(at += result);
     p->in = (sc_operand *)(void *)(at += step);
     p->made = (sc_made *)(void *)(at += in);
-    p->result = (sc_delivered *)(void *)(at += made);
-    p->text = memcpy(at + result, text, length);
+    p->text = memcpy(at + made, text, length);
     p->refs = 1;
     p->bytes = (int64_t)bytes;
     p->nin = g->nin, p->nout = g->nout, p->nmade = g->draft.nmade, p->nvar = g->nvar;
