@@ -744,6 +744,12 @@ def add_wrapper_call(operator: str, write: Callable[[Any, Callable[[str], None]]
         module.CUSTOM_EXTERN_KERNEL_CODEGEN.setdefault(operator, module.CustomCodegen(python=write))
 
 
+def is_given_to_graph(name: str) -> bool:
+    """Whether this is a tensor that the graph which inductor writes is given, and writes nothing to."""
+    graph = sys.modules["torch._inductor.virtualized"].V.graph
+    return name in graph.graph_inputs and name not in graph.mutated_inputs
+
+
 @contextmanager
 def below_autograd() -> Iterator[None]:
     """Inside of a single-level Function: calls go to the next functorch level, or to the kernel."""

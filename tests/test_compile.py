@@ -581,7 +581,7 @@ def test_arrays_are_read_again_when_they_were_written():
     n = 3000
     a, x = grown(n, 0).convert("csr"), torch.rand(n, 3)
     pos, crd, values = parts(a, x)[:3]
-    call = lambda: torch.ops.scorch.direct(PRODUCT, (pos, crd, values, x), (n, n))  # noqa: E731
+    call = lambda: torch.ops.scorch.direct(PRODUCT, (pos, crd, values, x), (n, n), 0b11)  # noqa: E731
     for _ in range(3):
         torch.testing.assert_close(call(), a @ x)
     for column in (n - 1, n, n - 1):
@@ -594,12 +594,32 @@ def test_arrays_are_read_again_when_they_were_written():
                 torch.testing.assert_close(call(), torch.sparse_csr_tensor(pos, crd, values) @ x)
 
 
+def test_arrays_that_a_graph_makes_are_read(monkeypatch):
+    """Its memory is used again, which torch does not count."""
+    calls, direct, n = [], torch.ops.scorch.direct, 2000
+
+    def counted(*args):
+        calls.append(args[3])
+        return direct(*args)
+
+    def f(pos, crd, values, x):
+        shifted = scorch.from_components("csr", (n, n), [None, pos], [None, crd + 1], values)
+        return shifted @ (scorch.from_components("csr", (n, n), [None, pos], [None, crd], values) @ x)
+
+    monkeypatch.setattr(torch.ops.scorch, "direct", counted)
+    given = torch.arange(n + 1, dtype=torch.int32), torch.arange(n, dtype=torch.int32) // 2, torch.rand(n)
+    given = (*given, torch.rand(n, 3))
+    with torch.no_grad(), torch._inductor.config.patch(force_disable_caches=True):
+        torch.testing.assert_close(torch.compile(f, fullgraph=True)(*given), f(*given))
+    assert sorted(calls) == [0b0101, 0b1111]  # the graph makes what is shifted, and what it multiplies
+
+
 def test_arrays_that_modules_swap():
     """torch swaps none that something refers to: nothing does where it was told to, or after a release."""
 
     def call(layer):
         given = layer.pos1, layer.crd1, layer.values, torch.rand(400, 2)
-        torch.ops.scorch.direct(PRODUCT, given, (400, 400))
+        torch.ops.scorch.direct(PRODUCT, given, (400, 400), 3)
 
     layer, other = (scorch.nn.Linear(400, 400, density=0.1).requires_grad_(False) for _ in range(2))
     call(layer)
@@ -619,7 +639,7 @@ def test_arrays_that_come_in_the_place_of_others():
     for seed in range(12):
         a = grown(n, seed).convert("csr")
         for _ in range(2):
-            torch.testing.assert_close(torch.ops.scorch.direct(PRODUCT, parts(a, x), (n, n)), a @ x)
+            torch.testing.assert_close(torch.ops.scorch.direct(PRODUCT, parts(a, x), (n, n), 3), a @ x)
         del a
 
 
@@ -630,7 +650,7 @@ def test_the_kernel_called_with_what_is_no_plain_tensor():
         torch.rand(9, 3, dtype=torch.cfloat),
     )
     y = x.conj().imag
-    assert y.is_neg() and _C.direct(PRODUCT, parts(a, y), (9, 9)) is NotImplemented
+    assert y.is_neg() and _C.direct(PRODUCT, parts(a, y), (9, 9), 0) is NotImplemented
     torch.testing.assert_close(torch.ops.scorch.direct(PRODUCT, parts(a, y), (9, 9)), a @ y.resolve_neg())
 
 

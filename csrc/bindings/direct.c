@@ -7,7 +7,8 @@
 
 /* ---- what arrays hold ---- */
 /* Arrays of structure come again with each call. To read all of their bytes takes longer than a look at who they are and
- * at torch's count of what was written to them, as cores look. */
+ * at torch's count of what was written to them, as cores look. Graphs of inductor write to memory of their own uncounted,
+ * so what they make is read. */
 enum { FEW = 1 << 14 }; /* bytes of an array that are read in no time */
 
 static sc_print *print_of(sc_state *s, const PyObject *x)
@@ -91,14 +92,17 @@ static PyObject *run(const sc_state *s, sc_graph_call *g)
     return sc_bind_raise(s, &e);
 }
 
-/* The same, with what is known of arrays and what turns out. */
-static PyObject *run_knowing(sc_state *s, PyObject *operands, sc_graph_call *g)
+/* The same, with what is known of arrays and what turns out. given: operands, as bits, that graphs are given and leave as
+ * they are. */
+static PyObject *run_knowing(sc_state *s, PyObject *operands, uint64_t given, sc_graph_call *g)
 {
-    enum { MOST = 32 }; /* arrays that are looked at */
+    enum { MOST = 64 }; /* arrays that are looked at */
     const size_t n = g->noperand < MOST ? g->noperand : MOST;
     int64_t version[MOST];
     for (size_t i = 0; i < n; i++) {
         PyObject *x = PyTuple_GetItem(operands, (Py_ssize_t)i);
+        version[i] = -1;
+        if (!(given >> i & 1)) continue;
         recall(s, x, &g->operand[i], &g->bytes[i]);
         const bool asks = !g->bytes[i].known && may_recall(s, &g->operand[i]);
         version[i] = asks ? sc_bind_version(s, x) : -1;
@@ -110,26 +114,32 @@ static PyObject *run_knowing(sc_state *s, PyObject *operands, sc_graph_call *g)
     return y;
 }
 
-/* direct(program, operands, sizes) -> tensor or NotImplemented */
+/* direct(program, operands, sizes, given) -> tensor or NotImplemented */
 static PyObject *direct(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     sc_state *s = PyModule_GetState(module);
     sc_graph_call g = {.text = NULL};
     Py_ssize_t length;
-    if (n != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
-        return PyErr_Format(PyExc_TypeError, "expected direct(program, operands, sizes)");
+    if (n != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
+        return PyErr_Format(PyExc_TypeError, "expected direct(program, operands, sizes, given)");
+    const uint64_t given = PyLong_AsUnsignedLongLong(args[3]);
+    if (PyErr_Occurred()) return NULL;
     if (!(g.text = PyUnicode_AsUTF8AndSize(args[0], &length))) return NULL;
     g.length = (size_t)length;
     if (!sc_graph_open(&g, (size_t)PyTuple_Size(args[1]), (size_t)PyTuple_Size(args[2])))
         return PyErr_NoMemory();
     const int plain = read_sizes(args[2], g.size) ? -1 : look_at(s, args[1], g.operand);
-    PyObject *y = plain > 0 ? run_knowing(s, args[1], &g) : plain ? NULL : Py_NewRef(Py_NotImplemented);
+    PyObject *y = plain > 0 ? run_knowing(s, args[1], given, &g)
+                  : plain   ? NULL
+                            : Py_NewRef(Py_NotImplemented);
     sc_work_give(g.operand);
     return y;
 }
 
 PyMethodDef sc_direct_methods[] = {
     {"direct", (PyCFunction)(void (*)(void))direct, METH_FASTCALL,
-     "direct(program, operands, sizes) -> tensor or NotImplemented: scorch::run without torch between"},
+     "direct(program, operands, sizes, given) -> tensor or NotImplemented: scorch::run without torch "
+     "between; "
+     "given: operands, as bits, that nobody writes to but as torch counts it"},
     {NULL, NULL, 0, NULL},
 };

@@ -158,10 +158,10 @@ class SparseTensor(_Tensor):
         return made(SparseTensor, text, names, tuple(outer_size), [inner[name] for name in names])
 
     def _stable_hash_for_caching(self) -> str:
-        """What cached graphs are found by; "meta 5" counts changes of what they are made of."""
+        """What cached graphs are found by; "meta 6" counts changes of what they are made of."""
         inner = [(str(a.dtype), tuple(map(str, a.shape))) for a in self._arrays()]
         facts = self._fmt, self._names, tuple(map(str, self.shape)), inner, self.requires_grad
-        return f"scorch {_C.version} meta 5 {facts}"
+        return f"scorch {_C.version} meta 6 {facts}"
 
     def __reduce_ex__(self, protocol: builtins.int) -> tuple:
         arrays = tuple([a.clone() if _torch.is_read_only(a) else a.detach() for a in self._arrays()])
