@@ -6,7 +6,6 @@
 #include "base.h"
 
 bool sc_format_is_slabs(const sc_format *);
-int64_t sc_slabs_count(const sc_tensor *);
 /* The tensor of slabs as that dense tensor: its dimensions, the first level's of as many coordinates, and strides. */
 sc_view sc_slabs_view(const sc_tensor *);
 /* A dense tensor that has the coordinates of dimension `listed` which these slabs list, and nothing else of it: its

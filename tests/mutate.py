@@ -458,7 +458,7 @@ MUTATIONS = {  # name: file, text, replacement
         "run/dense.c", "last->a == x->size * x->a && last->b", "last->b",
     ),
     "slabs lie as the tensor they are of": (
-        "kernels/slabs.c", "v.dim[t->format.level[0].dim] = sc_slabs_count(t);", "",
+        "kernels/slabs.c", "v.dim[t->format.level[0].dim] = count(t);", "",
     ),
     "what is not listed stays": (
         "kernels/slabs.c", "sc_fill_view(&dense->view, dense->format.ndim, dense->dtype, 0);", "",

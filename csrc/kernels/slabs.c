@@ -16,13 +16,13 @@ bool sc_format_is_slabs(const sc_format *f)
            sc_format_dense_tail(f) == f->nlevel - 1;
 }
 
-int64_t sc_slabs_count(const sc_tensor *t) { return t->view.level[0].npos; }
+static int64_t count(const sc_tensor *t) { return t->view.level[0].npos; }
 
 sc_view sc_slabs_view(const sc_tensor *t)
 {
     sc_view v = t->view;
     int64_t n = 1;
-    v.dim[t->format.level[0].dim] = sc_slabs_count(t);
+    v.dim[t->format.level[0].dim] = count(t);
     for (int l = t->format.nlevel - 1; l >= 0; l--) {
         const int d = t->format.level[l].dim;
         v.stride[d] = n;
@@ -102,7 +102,7 @@ void *sc_slabs_take(const sc_tensor *slabs, const sc_tensor *dense, int listed, 
 {
     int64_t n = 1;
     *v = dense->view;
-    v->dim[listed] = sc_slabs_count(slabs);
+    v->dim[listed] = count(slabs);
     for (int d = dense->format.ndim; d-- > 0; n *= v->dim[d]) v->stride[d] = n;
     v->nval = n;
     v->val = sc_work_take((size_t)sc_max(n, 1) * sc_dtype_size(dense->dtype));
