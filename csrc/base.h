@@ -126,6 +126,10 @@ static inline int64_t sc_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 uint8_t sc_log2_up(int64_t n); /* statistics: log2, rounded up, at least 1; 0 stands for unknown */
 
+/* The first operand with the structure of operand k. */
+static inline int sc_request_root(const sc_request *rq, int k)
+{ return rq->in[k].twin ? rq->in[k].twin - 1 : k; }
+
 /* SHA-256, as 64 hexadecimal digits. */
 void sc_sha256(const void *data, size_t n, char hex[65]);
 

@@ -355,11 +355,13 @@ MUTATIONS = {  # name: file, text, replacement
         "d->in_a[i] = (int8_t)expr_dim_of(f->y,",
     ),
     "a dense product of any format": (
-        "compiler/path/library.c", "if (!beside) return sc_format_is_dense(&s->request.ask[0]) && like < 0;",
-        "if (!beside) return true;",
+        "compiler/path/library.c",
+        "if (!is_beside(f)) return sc_format_is_dense(&s->request.ask[0]) && like < 0;",
+        "if (!is_beside(f)) return true;",
     ),
     "a dense product with slabs is not scattered": (
-        "compiler/path/library.c", "e->tensor != f->slabs && !is_slabs(e->tensor) ?", "false ?",
+        "compiler/path/library.c", "f->slabs && dense ? expr_dim_of(e, f->listed)",
+        "false && dense ? expr_dim_of(e, f->listed)",
     ),
     # ---- programs in steps: which ----
     "an index of the result is summed": (

@@ -20,12 +20,13 @@ static bool may_recall(const sc_state *s, const sc_tensor *t)
     return index && !s->validate && t->view.nval * (int64_t)sc_dtype_size(t->dtype) >= FEW;
 }
 
-static void recall(sc_state *s, PyObject *x, const sc_tensor *t, sc_bytes *b)
+static bool recall(sc_state *s, PyObject *x, const sc_tensor *t, int64_t version, sc_bytes *b)
 {
     const sc_print *p = print_of(s, x);
-    if (!may_recall(s, t) || !p->weak || PyWeakref_GetObject(p->weak) != x) return;
-    const bool same = p->data == t->view.val && p->n == t->view.nval && p->version == sc_bind_version(s, x);
+    if (!p->weak || PyWeakref_GetObject(p->weak) != x) return false;
+    const bool same = p->data == t->view.val && p->n == t->view.nval && p->version == version;
     if (same) *b = (sc_bytes){p->digest, true};
+    return same;
 }
 
 /* version: before the bytes were read. torch swaps no tensor that something refers to, weakly or not. */
@@ -102,10 +103,9 @@ static PyObject *run_knowing(sc_state *s, PyObject *operands, uint64_t given, sc
     for (size_t i = 0; i < n; i++) {
         PyObject *x = PyTuple_GetItem(operands, (Py_ssize_t)i);
         version[i] = -1;
-        if (!(given >> i & 1)) continue;
-        recall(s, x, &g->operand[i], &g->bytes[i]);
-        const bool asks = !g->bytes[i].known && may_recall(s, &g->operand[i]);
-        version[i] = asks ? sc_bind_version(s, x) : -1;
+        if (!(given >> i & 1) || !may_recall(s, &g->operand[i])) continue;
+        const int64_t now = sc_bind_version(s, x);
+        if (!recall(s, x, &g->operand[i], now, &g->bytes[i])) version[i] = now;
     }
     PyObject *y = run(s, g);
     for (size_t i = 0; i < n && y; i++)

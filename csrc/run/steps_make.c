@@ -113,15 +113,14 @@ int sc_step_find(const sc_request *rq, sc_program **out, sc_err *err)
     return err->code;
 }
 
-static int root_of(const sc_request *rq, int k) { return rq->in[k].twin ? rq->in[k].twin - 1 : k; }
-
 /* Operands that had one structure have one in any layout that they both have. */
 static void meet(sc_request *rq, const sc_request *before)
 {
     for (int k = 0; k < rq->nin; k++) {
         rq->in[k].twin = 0;
         for (int q = 0; q < k && !rq->in[k].twin; q++)
-            if (sc_format_has_twins(&rq->in[k].format) && root_of(before, q) == root_of(before, k) &&
+            if (sc_format_has_twins(&rq->in[k].format) &&
+                sc_request_root(before, q) == sc_request_root(before, k) &&
                 sc_format_equal(&rq->in[q].format, &rq->in[k].format))
                 rq->in[k].twin = (int8_t)(1 + q);
     }
@@ -130,10 +129,10 @@ static void meet(sc_request *rq, const sc_request *before)
 /* The program of a step, where it is known before there are data. One layout after the other is asked for. */
 static int prepare_step(sc_program *p, sc_stage *x, sc_err *err)
 {
+    if (x->plan.dense.is) return SC_OK;
     const sc_request given = x->plan.request;
     const bool later = sc_step_reads_sparse(x, p);
     bool asks = false;
-    if (x->plan.dense.is) return SC_OK;
     for (int round = 0; round < SC_MAXOP; round++) {
         if (sc_step_find(&x->plan.request, &x->program, err)) return err->code;
         if (!take_asked(p, x)) break;

@@ -194,10 +194,10 @@ def renumbered(a: SparseTensor, dims: Sequence[int]) -> SparseTensor:
     """
     n = a._val.shape[0]
     long = [] if _torch.is_compiling() else [d for d in dims if is_longer(a._shape[d], n)]
+    if not long:
+        return a
     form = layout(a._fmt, a._ndim)
-    if not long or any(
-        kind not in ("compressed", "singleton") or part for kind, _, _, part, *_ in form.levels
-    ):
+    if any(kind not in ("compressed", "singleton") or part for kind, _, _, part, *_ in form.levels):
         return a
     shape, arrays = list(a.shape), list(a._arrays()[:-1])
     for k, name in enumerate(form.names[:-1]):

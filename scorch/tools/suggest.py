@@ -1,6 +1,7 @@
 """Which formats the entries of a matrix suggest: a look at them says what is worth measuring, and no more.
 
-Counts are those of the extension (csrc/kernels/census_*.c): a pass over some of the entries each.
+Counts are those of the extension (csrc/kernels/census_*.c), a pass over some of the entries each; rows and
+columns that have any are counted by torch.
 """
 
 from __future__ import annotations

@@ -75,18 +75,21 @@ static int operand(const Step *s, const Tensor *t)
     return q;
 }
 
+/* The result has the structure of the slabs, whose values no operand has. */
+static bool is_beside(const Factors *f)
+{ return f->slabs && f->x->tensor != f->slabs && f->y->tensor != f->slabs; }
+
 /* The dimension of a dense tensor over the index that the slabs list. */
 static int8_t listed(const Factors *f, const Expr *e)
 {
-    return (int8_t)(f->slabs && e->tensor != f->slabs && !is_slabs(e->tensor) ? expr_dim_of(e, f->listed)
-                                                                              : -1);
+    const bool dense = e == f->out ? !is_beside(f) : !is_slabs(e->tensor);
+    return (int8_t)(f->slabs && dense ? expr_dim_of(e, f->listed) : -1);
 }
 
-/* The result is dense, or as the slabs are that it says it is like, where no operand has their values. */
+/* The result is dense, or as the slabs are that it says it is like. */
 static bool fits_result(const Factors *f, const Step *s, int like)
 {
-    const bool beside = f->slabs && f->x->tensor != f->slabs && f->y->tensor != f->slabs;
-    if (!beside) return sc_format_is_dense(&s->request.ask[0]) && like < 0;
+    if (!is_beside(f)) return sc_format_is_dense(&s->request.ask[0]) && like < 0;
     return like >= 0 && operand(s, f->slabs) == like;
 }
 

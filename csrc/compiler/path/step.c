@@ -86,8 +86,6 @@ static int root_of(const Planner *pl, int value)
     return t->twin ? t->twin - 1 : value;
 }
 
-static int structure(const sc_request *rq, int k) { return rq->in[k].twin ? rq->in[k].twin - 1 : k; }
-
 static void note_twins(const Planner *pl, Step *s)
 {
     sc_request *rq = &s->request;
@@ -143,7 +141,7 @@ static void ask_structure(Prog *p, Step *s, int k, const Expr *lhs, const Expr *
         bool same = t && tensor_is_sparse(t) && t->ndim == lhs->tensor->ndim && expr_kills(rhs, t);
         for (int d = 0; same && d < t->ndim; d++) same = t->dimvar[d] == lhs->ix[d].var;
         for (int o = 0; same && o < rq->nin; o++)
-            same = sc_format_is_dense(&rq->in[o].format) || structure(rq, o) == structure(rq, q);
+            same = sc_format_is_dense(&rq->in[o].format) || sc_request_root(rq, o) == sc_request_root(rq, q);
         if (same) rq->ask_like[k] = (int8_t)(q + 1);
     }
 }
