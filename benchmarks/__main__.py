@@ -15,6 +15,7 @@ import torch
 
 import scorch
 from benchmarks import (
+    blocks,
     bound,
     calls,
     cases,
@@ -48,6 +49,7 @@ ROOMS = (
     geometric,
     compiled,
     composed,
+    blocks,
     convolution,
     dense,
     dynamic,

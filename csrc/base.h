@@ -92,9 +92,12 @@ typedef struct {
      * order. crd holds the words, pos where the positions of each word begin. */
     bool words;
     bool repeats; /* coordinates may be stored more than once: nonunique */
+    /* All coordinates, of each of the positions that a compressed level above has for a fibre: first those of coordinate
+     * 0, side by side, then those of coordinate 1. So rows of blocks lie as the rows of csr do. */
+    bool planar;
 } sc_kind;
 #define SC_WORD 32
-#define SC_NKIND (SC_BITMASK + 1)
+#define SC_NKIND (SC_PLANAR + 1)
 extern const sc_kind sc_kinds[SC_NKIND];
 bool sc_slices_fit(const sc_levelspec *); /* so many rows can be a slice */
 static inline const sc_kind *sc_kind_of(const sc_levelspec *s) { return &sc_kinds[s->kind]; }

@@ -7,7 +7,7 @@
  *
  *     format = name | name "(" number {"," number} ")" | level {"," level}
  *     level  = kind "(" dim [("/" | "%") block] {"," (width | "nonunique" | "unique")} ")"
- *     kind   = "dense" | "compressed" | "singleton" | "ell" | "diagonals" | "bitmask"
+ *     kind   = "dense" | "compressed" | "singleton" | "ell" | "diagonals" | "bitmask" | "planar"
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -22,6 +22,7 @@ const sc_kind sc_kinds[SC_NKIND] = {
     [SC_ELL] = {.name = "ell", .crd = true, .padded = true},
     [SC_DIAGONALS] = {.name = "diagonals", .crd = true, .padded = true, .sliced = true},
     [SC_BITMASK] = {.name = "bitmask", .crd = true, .words = true},
+    [SC_PLANAR] = {.name = "planar", .planar = true},
 };
 
 /* ---- names ---- */
@@ -188,7 +189,7 @@ static int read_level(reader *r)
     if (kind < 0)
         return fail(r, start,
                     "a format name, or a level dense(d), compressed(d), singleton(d), ell(d, width), "
-                    "diagonals(d, rows) or bitmask(d)");
+                    "diagonals(d, rows), bitmask(d) or planar(d%b)");
     if (f->nlevel == SC_MAXLEVEL)
         return sc_error(r->e, SC_EVALUE, "format \"%s\": expected at most %d levels", r->text, SC_MAXLEVEL);
     const sc_kind *is = &sc_kinds[s.kind = (uint8_t)kind];
@@ -272,6 +273,18 @@ static int check_words(const sc_format *f, const char *text, int l, sc_err *e)
         text, s->dim);
 }
 
+static int check_planar(const sc_format *f, const char *text, int l, sc_err *e)
+{
+    const sc_levelspec *s = &f->level[l];
+    bool fits = s->part == SC_MOD && l && sc_kind_of(s - 1)->pos && s[-1].unique && l + 1 < f->nlevel;
+    for (int k = l + 1; k < f->nlevel; k++) fits &= f->level[k].kind == SC_DENSE;
+    if (fits) return SC_OK;
+    return sc_error(e, SC_EVALUE,
+                    "format \"%s\": expected planar(%d%%b) right below a compressed level, and dense levels "
+                    "below it; for example dense(0/4), compressed(1/4), planar(0%%4), dense(1%%4)",
+                    text, s->dim);
+}
+
 static int check(const sc_format *f, const char *text, sc_err *e)
 {
     for (int d = 0; d < f->ndim; d++) {
@@ -286,9 +299,10 @@ static int check(const sc_format *f, const char *text, sc_err *e)
             text, f->level[0].dim);
     for (int l = 0; l < f->nlevel; l++) {
         const sc_kind *is = sc_kind_of(&f->level[l]);
-        const int rc = is->sliced  ? check_slices(f, text, l, e)
-                       : is->words ? check_words(f, text, l, e)
-                                   : SC_OK;
+        const int rc = is->sliced   ? check_slices(f, text, l, e)
+                       : is->words  ? check_words(f, text, l, e)
+                       : is->planar ? check_planar(f, text, l, e)
+                                    : SC_OK;
         if (rc) return rc;
     }
     return SC_OK;

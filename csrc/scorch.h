@@ -19,6 +19,8 @@
 #define SC_MAXVAR 16             /* index variables of one program */
 #define SC_SHARED 65536          /* see sc_spec.often */
 #define SC_FULL (32 * SC_SHARED) /* the same */
+#define SC_SIDES (4 * SC_FULL)   /* the same */
+#define SC_SIDE 16               /* the same */
 
 /* ---- errors ---- */
 enum {
@@ -45,7 +47,15 @@ size_t sc_dtype_size(sc_dtype);
 const char *sc_dtype_name(sc_dtype); /* "f32", "i64", ... */
 
 /* ---- formats ---- */
-typedef enum { SC_DENSE, SC_COMPRESSED, SC_SINGLETON, SC_ELL, SC_DIAGONALS, SC_BITMASK } sc_level_kind;
+typedef enum {
+    SC_DENSE,
+    SC_COMPRESSED,
+    SC_SINGLETON,
+    SC_ELL,
+    SC_DIAGONALS,
+    SC_BITMASK,
+    SC_PLANAR
+} sc_level_kind;
 typedef enum { SC_WHOLE, SC_DIV, SC_MOD } sc_part; /* i, i/block, i%block */
 typedef struct {
     uint8_t kind, unique; /* unique is 0 for compressed(nonunique) */
@@ -155,6 +165,9 @@ typedef struct {
     int64_t seen, blocks, within;
 } sc_blocks;
 bool sc_census_blocks(const sc_tensor *, int64_t side, double share, sc_blocks *out);
+/* The sides of blocks, of at most SC_SIDE rows and columns, that all entries of a matrix in csr fill; 1 and 1 if it has none
+ * of two rows. Each entry is looked at until none are left. */
+void sc_census_sides(const sc_tensor *, int *rows, int *columns);
 /* How many entries of a csr matrix lie in rows with more than `most` of them; 0 of any other tensor. */
 int64_t sc_census_long_rows(const sc_tensor *, int64_t most);
 /* Counts the entries of rows, where the last level is compressed and those above it are dense. */
@@ -183,7 +196,8 @@ typedef struct {
     /* Sparse operands: products with this one go on and on, so that a layout pays that has values of its own: 1, or the
      * size of the cuts of the layout that it has already; 0: not known, or values stay where they are. With SC_SHARED
      * times the entries that rows which follow one another have on a diagonal, of 16 at most; and, for a layout that reads
-     * values where they are, SC_FULL times 1 where a quarter of all places have entries, 2 where two of five have. */
+     * values where they are, SC_FULL times 1 where a quarter of all places have entries, 2 where two of five have; and
+     * SC_SIDES times what the sides of full blocks exceed 1 by: that of the rows, and SC_SIDE times that of the columns. */
     int32_t often;
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */

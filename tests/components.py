@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 import torch
@@ -92,7 +93,10 @@ def random_format(r: random.Random, dims: Coordinate) -> str:
         ]
         return r.choice(names if n > 2 or not small else [*names, "dcsr", "dcsc"])
     if kind == 4 and n == 2 and small:
-        return f"{r.choice(('bsr', 'bsc'))}({divisor(r, dims[0])},{divisor(r, dims[1])})"
+        height, width = divisor(r, dims[0]), divisor(r, dims[1])
+        if r.random() < 0.3:
+            return f"dense(0/{height}), compressed(1/{width}), planar(0%{height}), dense(1%{width})"
+        return f"{r.choice(('bsr', 'bsc'))}({height},{width})"
     if kind == 5 and n > 1 and max(dims[:-1]) < 64:
         if dims[-1] < 512 and r.random() < 0.4:
             return "bitmask"
@@ -173,6 +177,13 @@ class _Builder:
             if kind == "dense":
                 n = _extent(self.levels[k], self.shape)
                 self.at = [at and _moved(at, self.levels[k], c) for at in self.at for c in range(n)]
+                chain = 1
+            elif kind == "planar":
+                at, n, starts = self.at, _extent(self.levels[k], self.shape), self.pos[k - 1]
+                self.at = []
+                for begin, end in pairwise(starts):
+                    fibre = at[begin:end]
+                    self.at += [p and _moved(p, self.levels[k], c) for c in range(n) for p in fibre]
                 chain = 1
             elif kind == "singleton":
                 self._slots([[self._tuple(k, 1)] for _ in self.at], k, 1)
@@ -298,7 +309,8 @@ def random_tensor(
 def entries(a: scorch.SparseTensor) -> Iterator[tuple[Coordinate | None, int]]:
     """The coordinate and the place of every stored value, by a walk over the arrays; none in padding."""
     levels, shape = a.format.bind(a.dim()).levels, tuple(a.shape)
-    arrays = {k: a.crd(k).tolist() for k, level in enumerate(levels) if level[0] != "dense"}
+    full = ("dense", "planar")
+    arrays = {k: a.crd(k).tolist() for k, level in enumerate(levels) if level[0] not in full}
     starts = {
         k: a.pos(k).tolist()
         for k, level in enumerate(levels)
@@ -309,6 +321,11 @@ def entries(a: scorch.SparseTensor) -> Iterator[tuple[Coordinate | None, int]]:
         below = []
         if level[0] == "diagonals":
             at = list(_of_slices(at, level, starts[k], arrays[k]))
+            continue
+        if level[0] == "planar":
+            n = range(_extent(level, shape))
+            fibres = [at[begin:end] for begin, end in pairwise(starts[k - 1])]
+            at = [c and _moved(c, level, x) for fibre in fibres for x in n for c in fibre]
             continue
         if level[0] == "bitmask":
             at = list(_of_words(at, level, arrays[k], _extent(level, shape)))

@@ -155,9 +155,13 @@ def divisor(draw: random.Random, n: int) -> int:
 def blocked(draw: random.Random, dims: tuple[int, ...]) -> str:
     """Blocks of two dimensions, the outer halves before the inner ones."""
     r, c = (divisor(draw, n) for n in dims)
-    name = draw.choice(("bsr", "bsc", "dcsr", "csr"))
+    name = draw.choice(("bsr", "bsc", "dcsr", "csr", "planar"))
     if name in ("bsr", "bsc"):
         return f"{name}({r},{c})"
+    if name == "planar":
+        return (
+            f"{draw.choice(('dense', 'compressed'))}(0/{r}), compressed(1/{c}), planar(0%{r}), dense(1%{c})"
+        )
     if name == "dcsr":
         return f"compressed(0/{r}), compressed(1/{c}), dense(1%{c}), dense(0%{r})"
     return f"dense(0/{r}), compressed(1), dense(0%{r})"

@@ -181,9 +181,11 @@ typedef struct sc_core {
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
     PyObject *turned;       /* null, or a dict: the first tensor in each order of dimensions */
     double products;        /* multiplied and added with it so far, with values of its own or of others */
-    int32_t often;  /* as in sc_spec, for all tensors of this structure, but for what diagonals share */
-    int32_t shared; /* that, of the structure numbered shared_of; -1: not counted */
-    int64_t shared_of;
+    /* As in sc_spec, for all tensors of this structure, but for what is counted; -1: only what leaves values in place. */
+    int32_t often;
+    int32_t shared,
+        in_place; /* counted, of the structure numbered counted_of: on diagonals, -1: too few; and the rest */
+    int64_t counted_of;
     sc_slot slot[SC_MAXSLOT];
     int nextslot;
 } sc_core;
@@ -231,7 +233,8 @@ sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
 void sc_core_count(sc_core *, double products);
 #define SC_MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */
 double sc_bind_products(const sc_tensor *in, int nin, int k); /* with sparse operand k */
-int32_t sc_bind_fullness(const sc_tensor *);                  /* as in sc_spec.often */
+/* What sc_spec.often says of layouts that read values where they are. */
+int32_t sc_bind_in_place_facts(const sc_tensor *);
 int32_t sc_core_often(sc_core *);
 /* (format, shape, components) of a result; components are shared with `from`
  * where the pointers are the same. */
@@ -246,7 +249,8 @@ PyObject *sc_core_values(const sc_tensor *, sc_sink *, sc_core *const *from, int
 bool sc_seen_valid(sc_digest, sc_tensor *); /* whether it was noted; then its rows are counted */
 void sc_seen_note(sc_digest, sc_tensor *);  /* which is valid: counts its rows */
 /* Counts products with it; whether they have been many. */
-bool sc_seen_often(sc_digest, double products);
+int32_t sc_seen_often(sc_digest, double products,
+                      const sc_tensor *); /* as sc_bind_in_place_facts, once products are many */
 
 /* ---- kept.c: layouts derived from operands of the operators ---- */
 typedef struct sc_kept {

@@ -179,8 +179,9 @@ static int next_sparse(graph *c, const sc_format *f, sc_tensor *t)
 static void count_products(graph *c)
 {
     for (int k = 0; k < c->request.nin; k++)
-        if (c->template->sparse[k] && sc_seen_often(c->key[k], sc_bind_products(c->in, c->request.nin, k)))
-            c->request.in[k].often = sc_bind_fullness(&c->in[k]) * SC_FULL;
+        if (c->template->sparse[k])
+            c->request.in[k].often =
+                sc_seen_often(c->key[k], sc_bind_products(c->in, c->request.nin, k), &c->in[k]);
 }
 
 static int next_dense(graph *c, sc_tensor *t)

@@ -284,7 +284,7 @@ static void drop_unpaid(sc_core *all)
 }
 
 /* How many places have entries: 1: a quarter, 2: two of five. */
-int32_t sc_bind_fullness(const sc_tensor *t)
+static int32_t fullness(const sc_tensor *t)
 {
     double places = 1;
     for (int d = 0; d < t->format.ndim; d++) places *= (double)t->view.dim[d];
@@ -292,17 +292,29 @@ int32_t sc_bind_fullness(const sc_tensor *t)
     return full >= .4 ? 2 : full >= .25 ? 1 : 0;
 }
 
+int32_t sc_bind_in_place_facts(const sc_tensor *t)
+{
+    int rows, columns;
+    sc_census_sides(t, &rows, &columns);
+    return fullness(t) * SC_FULL + (rows - 1 + (columns - 1) * SC_SIDE) * SC_SIDES;
+}
+
+static void count(sc_core *all, const sc_core *c)
+{
+    const double found = sc_census_diagonals(&c->t);
+    all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
+    all->in_place = sc_bind_in_place_facts(&c->t);
+    all->counted_of = all->generation;
+}
+
 int32_t sc_core_often(sc_core *c)
 {
     sc_core *all = sc_core_root(c);
-    if (all->often <= 0) return 0;
+    if (!all->often) return 0;
     if (all->shared < 0) drop_unpaid(all);
-    if (!all->shared || all->shared_of != all->generation) {
-        const double found = sc_census_diagonals(&c->t);
-        all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
-        all->shared_of = all->generation;
-    }
-    return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0) + sc_bind_fullness(&c->t) * SC_FULL;
+    if (!all->shared || all->counted_of != all->generation) count(all, c);
+    const int32_t shared = all->shared < 0 ? 0 : all->shared * SC_SHARED;
+    return (all->often < 0 ? 0 : all->often + shared) + all->in_place;
 }
 
 /* What is multiplied with an entry, roughly: what the largest dense operand has for each row. */

@@ -10,6 +10,8 @@ typedef struct {
     sc_digest key;
     sc_rows rows;
     double products;
+    bool counted; /* in_place was */
+    int32_t in_place;
 } seen;
 
 static struct {
@@ -37,13 +39,18 @@ void sc_seen_note(sc_digest key, sc_tensor *t)
     pthread_mutex_unlock(&all.lock);
 }
 
-bool sc_seen_often(sc_digest key, double products)
+int32_t sc_seen_often(sc_digest key, double products, const sc_tensor *t)
 {
-    pthread_mutex_lock(&all.lock);
     seen *s = place_of(key);
-    const bool same = sc_digest_equal(s->key, key);
-    if (same) s->products += products;
-    const bool often = same && s->products > SC_MANY;
+    pthread_mutex_lock(&all.lock);
+    if (sc_digest_equal(s->key, key)) s->products += products;
+    seen found = *s;
     pthread_mutex_unlock(&all.lock);
-    return often;
+    if (!sc_digest_equal(found.key, key) || found.products <= SC_MANY) return 0;
+    if (found.counted) return found.in_place;
+    found.in_place = sc_bind_in_place_facts(t);
+    pthread_mutex_lock(&all.lock);
+    if (sc_digest_equal(s->key, key)) s->in_place = found.in_place, s->counted = true;
+    pthread_mutex_unlock(&all.lock);
+    return found.in_place;
 }

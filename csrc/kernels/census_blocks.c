@@ -1,9 +1,12 @@
-/* census_blocks.c: whether the entries of a matrix come in blocks.
+/* census_blocks.c: whether the entries of a matrix come in blocks, which may have gaps, or in full ones.
  *
- * Some rows of blocks, spread over the matrix and each at another place of its step, are counted until so many entries
+ * Of the first, some rows of blocks, spread over the matrix and each at another place of its step, are counted until so many entries
  * were seen. The entries of a row of blocks lie side by side. They are met twice, once to count them and once to ask how
- * full their block is, so that nothing is looked at or cleared where no entry lies. */
+ * full their block is, so that nothing is looked at or cleared where no entry lies. Full blocks are those of all entries:
+ * rows follow one another with the same coordinates, in groups whose ends the height divides, and coordinates follow one
+ * another in runs whose ends the width divides. Most matrices have none, which two rows show. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels.h"
 
@@ -47,4 +50,57 @@ bool sc_census_blocks(const sc_tensor *t, int64_t side, double share, sc_blocks 
     }
     free(x.count);
     return true;
+}
+
+/* ---- full blocks ---- */
+static int64_t divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* What divides the ends of the runs of coordinates that follow one another, and `width`. */
+static int64_t divide_runs(const sc_tensor *t, int64_t begin, int64_t end, int64_t width)
+{
+    const void *crd = t->view.level[1].crd;
+    int64_t next = -1;
+    for (int64_t p = begin; p < end && width > 1; p++) {
+        const int64_t c = sc_index(crd, t->itype, p);
+        if (c != next) width = divisor(divisor(width, c), sc_max(next, 0));
+        next = c + 1;
+    }
+    return divisor(width, sc_max(next, 0));
+}
+
+static int side_of(int64_t divisor)
+{
+    int side = SC_SIDE;
+    while (divisor % side) side--;
+    return side;
+}
+
+void sc_census_sides(const sc_tensor *t, int *rows, int *columns)
+{
+    *rows = *columns = 1;
+    if (!sc_is_csr(t) || !t->view.nval) return;
+    const sc_level *v = t->view.level;
+    const size_t size = sc_dtype_size(t->itype);
+    const char *crd = v[1].crd;
+    int64_t height = v[0].size, width = v[1].size, before = 0, last = 0;
+    for (int64_t i = 0; i < v[0].size && height > 1; i++) {
+        const int64_t begin = last, n = sc_index(v[1].pos, t->itype, i + 1) - begin;
+        last = begin + n;
+        const bool same = i && n == begin - before &&
+                          !memcmp(crd + (size_t)before * size, crd + (size_t)begin * size, (size_t)n * size);
+        before = begin;
+        if (same) continue;
+        height = divisor(height, i);
+        width = divide_runs(t, begin, last, width);
+    }
+    *rows = side_of(height);
+    if (*rows > 1) *columns = side_of(width);
 }

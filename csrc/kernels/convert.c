@@ -73,8 +73,8 @@ static bool coo(const sc_format *f) { return pair(f, SC_COMPRESSED, SC_SINGLETON
 static bool bsr(const sc_format *f)
 {
     const sc_levelspec *s = f->level;
-    return f->ndim == 2 && f->nlevel == 4 && unique(f) && !sc_kind_of(&s[0])->crd && sc_kind_of(&s[1])->pos &&
-           !sc_kind_of(&s[2])->crd && !sc_kind_of(&s[3])->crd && s[0].part == SC_DIV && s[1].part == SC_DIV &&
+    return f->ndim == 2 && f->nlevel == 4 && unique(f) && s[0].kind == SC_DENSE && sc_kind_of(&s[1])->pos &&
+           s[2].kind == SC_DENSE && s[3].kind == SC_DENSE && s[0].part == SC_DIV && s[1].part == SC_DIV &&
            s[2].part == SC_MOD && s[3].part == SC_MOD;
 }
 

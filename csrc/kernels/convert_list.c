@@ -125,6 +125,24 @@ SC_INLINE bool slots_range(const unrolling *u, sc_dtype itype, int64_t begin, in
     return stray;
 }
 
+/* The coordinates of the positions of a fibre, one after the other. */
+SC_INLINE bool planes_range(const unrolling *u, sc_dtype itype, int64_t begin, int64_t end)
+{
+    const sc_level *v = &u->from->view.level[u->level];
+    const int64_t extent = sc_level_extent(&u->from->format.level[u->level], u->from->view.dim);
+    const int64_t fibres = u->level > 1 ? v[-2].npos : 1, size = v->size;
+    bool stray = false;
+    int64_t f = begin < end ? sc_split_fibre(v[-1].pos, itype, fibres, begin / size) : 0;
+    for (int64_t q = begin; q < end; f++) {
+        const int64_t lo = sc_index(v[-1].pos, itype, f), n = sc_index(v[-1].pos, itype, f + 1) - lo;
+        for (const int64_t last = sc_min((lo + n) * size, end); q < last; q++) {
+            const int64_t at = q - lo * size;
+            u->key[q] = extend(u, u->above[lo + at % n], at / n, extent, false, &stray);
+        }
+    }
+    return stray;
+}
+
 /* A position for every row of a slice on each of its diagonals. */
 SC_INLINE bool slices_range(const unrolling *u, sc_dtype itype, int64_t begin, int64_t end)
 {
@@ -174,6 +192,10 @@ static void unroll_range(void *arg, int lane, int64_t begin, int64_t end)
 #undef RUN
     } else if (sc_kind_of(&u->from->format.level[u->level])->sliced) {
 #define RUN(itype) u->stray[lane] |= slices_range(u, itype, begin, end)
+        SC_BY_INDEX(u->from->itype, RUN);
+#undef RUN
+    } else if (sc_kind_of(&u->from->format.level[u->level])->planar) {
+#define RUN(itype) u->stray[lane] |= planes_range(u, itype, begin, end)
         SC_BY_INDEX(u->from->itype, RUN);
 #undef RUN
     } else if (sc_kind_of(&u->from->format.level[u->level])->words) {

@@ -43,6 +43,22 @@ static void dense_range(void *arg, int lane, int64_t begin, int64_t end)
     for (int64_t e = begin; e < end; e++) p->to[e] = p->at[e] * size + sc_list_at(p->list, p->level, e);
 }
 
+/* The fibres above are in order, as the entries are. */
+static void planar_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    packing *p = arg;
+    const sc_level *up = &p->c->to->view.level[p->level - 1];
+    const sc_dtype it = p->c->to->itype;
+    const int64_t fibres = p->level > 1 ? up[-1].npos : 1, size = sc_level_size(spec(p), p->c->to->view.dim);
+    int64_t f = begin < end ? sc_split_fibre(up->pos, it, fibres, p->at[begin]) : 0;
+    (void)lane;
+    for (int64_t e = begin; e < end; e++) {
+        while (sc_index(up->pos, it, f + 1) <= p->at[e]) f++;
+        const int64_t lo = sc_index(up->pos, it, f), n = sc_index(up->pos, it, f + 1) - lo;
+        p->to[e] = lo * size + sc_list_at(p->list, p->level, e) * n + p->at[e] - lo;
+    }
+}
+
 static int pack_dense(packing *p, int lanes)
 {
     int64_t size = sc_level_size(spec(p), p->c->to->view.dim);
@@ -50,7 +66,8 @@ static int pack_dense(packing *p, int lanes)
         return sc_error(p->c->err, SC_EVALUE,
                         "the dense levels of the target overflow: %lld times %lld positions",
                         (long long)p->above, (long long)size);
-    return sc_parallel_pieces(lanes, (double)p->list->n, p->list->n, dense_range, p);
+    return sc_parallel_pieces(lanes, (double)p->list->n, p->list->n,
+                              sc_kind_of(spec(p))->planar ? planar_range : dense_range, p);
 }
 
 /* ---- compressed ---- */

@@ -110,6 +110,17 @@ static bool collect_words(Map *m, const Tensor *t, int level, int64_t pos, int64
     return true;
 }
 
+/* Where the first of `size` coordinates below position pos lies, and how far apart they lie. */
+static void planes(const sc_tensor *t, int level, int64_t pos, int64_t size, int64_t *first, int64_t *step)
+{
+    const sc_level *up = &t->view.level[level - 1];
+    int64_t f = 0;
+    while (sc_index(up->pos, t->itype, f + 1) <= pos) f++;
+    const int64_t lo = sc_index(up->pos, t->itype, f);
+    *step = sc_index(up->pos, t->itype, f + 1) - lo;
+    *first = lo * size + pos - lo;
+}
+
 static bool collect(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
 {
     const sc_tensor *in = m->in;
@@ -126,8 +137,10 @@ static bool collect(Map *m, const Tensor *t, int level, int64_t pos, int64_t *co
         const int64_t size = s->part == SC_DIV   ? (n + s->block - 1) / s->block
                              : s->part == SC_MOD ? s->block
                                                  : n;
+        int64_t first = pos * size, step = 1;
+        if (sc_kind_of(s)->planar) planes(in, level, pos, size, &first, &step);
         for (int64_t c = 0; c < size; c++)
-            if (!descend(m, t, level, c, pos * size + c, coord)) return false;
+            if (!descend(m, t, level, c, first + c * step, coord)) return false;
         return true;
     }
     if (sc_kind_of(s)->sliced) return collect_slice(m, t, level, pos, coord);

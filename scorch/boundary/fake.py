@@ -12,7 +12,7 @@ import torch
 
 from .. import _torch
 from ..functions.program import TAB, formats, results, type_name
-from ..tensor.format import layout
+from ..tensor.format import arrays, layout
 
 _WORD = 32  # bits; csrc/base.h
 
@@ -73,10 +73,10 @@ def components(
             made += [source.new_empty(words + 1, dtype=index), source.new_empty(words, dtype=index)]
             n = stored if exact else _torch.unknown_size()
             continue
-        n = {"dense": n * extent, "compressed": None, "singleton": n, "ell": n * width}[kind]
+        n = {"compressed": None, "singleton": n, "ell": n * width}.get(kind, n * extent)
         if n is None:
             n = stored if exact and flat and k == last else _torch.unknown_size()
-        if kind != "dense":
+        if arrays(kind):
             made.append(source.new_empty(n, dtype=index))
     return [*made, source.new_empty(n, dtype=dtype)]
 

@@ -16,7 +16,7 @@ import torch
 from .. import _torch
 from . import rooms
 from .entries import Entries, add_up, build, canonical, find, places, ravel, runs, unravel
-from .format import HAVE_POS, MOST, Format, Layout, bound, composed_of, fills, layout, pads, repeats
+from .format import MOST, Format, Layout, arrays, bound, composed_of, fills, layout, pads, repeats
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
 from .values import assemble, bytes_kept, tracked, versions
@@ -46,7 +46,7 @@ def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]
     for kind, _, dim, half, block, width in part.levels:
         if kind == "compressed":
             n = structure[at + 1].shape[0]
-        elif kind == "dense":
+        elif not arrays(kind):
             n = n * (shape[dim], -(-shape[dim] // max(block, 1)), block)[half]
         elif kind == "ell":
             n = n * width
@@ -54,7 +54,7 @@ def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]
             n = structure[at + 1].shape[0] // 2 * width
         elif kind == "bitmask":
             n = _length(structure[at])
-        at += (kind in HAVE_POS) + (kind != "dense")
+        at += arrays(kind)
     return n
 
 

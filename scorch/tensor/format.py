@@ -20,8 +20,9 @@ _ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|(ell|dia)\(\s*\d+\s*\)$|bitm
 _SPELLED = (
     "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) bitmask compressed(d) singleton(d)"
 )
-_DIM = re.compile(r"(?:dense|compressed|singleton|ell|diagonals|bitmask)\s*\(\s*(\d+)")
+_DIM = re.compile(r"(?:dense|compressed|singleton|ell|diagonals|bitmask|planar)\s*\(\s*(\d+)")
 HAVE_POS = frozenset(("compressed", "diagonals", "bitmask"))  # kinds of levels
+_FULL = frozenset(("dense", "planar"))  # those whose coordinates are not stored
 
 
 class Layout(NamedTuple):
@@ -50,9 +51,14 @@ def layout(text: str, ndim: int) -> Layout:
     for at, (kind, *_rest) in enumerate(levels):
         if kind in HAVE_POS:
             names.append(f"_pos{at}")
-        if kind != "dense":
+        if arrays(kind):
             names.append(f"_crd{at}")
     return Layout(name, (*names, "_val"), levels)
+
+
+def arrays(kind: str) -> int:
+    """How many arrays a level of this kind has: where its positions begin, and their coordinates."""
+    return (kind in HAVE_POS) + (kind not in _FULL)
 
 
 # ---- composed formats: part { "+" part }, part := levels [ "of" rule ] ----

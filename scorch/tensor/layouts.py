@@ -175,8 +175,8 @@ def dense_dim(input: SparseTensor) -> int:
     """``Tensor.dense_dim``: how many dimensions at the end are stored densely below stored ones."""
     if input._fmt.partition("(")[0] in ("csr", "csc", "bsr", "bsc"):
         return 0
-    kinds = [level[0] for level in layout(input._fmt, input._ndim).levels]
-    return 0 if set(kinds) == {"dense"} else next(n for n, kind in enumerate(kinds[::-1]) if kind != "dense")
+    whole = [kind == "dense" and not part for kind, _, _, part, *_ in layout(input._fmt, input._ndim).levels]
+    return 0 if all(whole) else whole[::-1].index(False)
 
 
 def sparse_dim(input: SparseTensor) -> int:

@@ -8,8 +8,8 @@
  *   for n/32 {
  *     work t[i,n%32]: lane bf16 {
  *       for i/16 {
- *         for i%16 {
- *           vec n%32 {
+ *         for n%32 {
+ *           vec i%16 {
  *             t[i,n%32] = x[n,i]
  *           }
  *         }
@@ -83,23 +83,6 @@ SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
 SC_INLINE void sc_store_f32x8(float *p, f32x8 x) { *(f32x8u *)p = x; }
 SC_INLINE void sc_store_f32x4(float *p, f32x4 x) { *(f32x4u *)p = x; }
 SC_INLINE void sc_store_f32x2(float *p, f32x2 x) { *(f32x2u *)p = x; }
-SC_INLINE bf16x16 sc_gather_bf16x16(const unsigned short *p, sc_i64 s)
-{
-    return (bf16x16){p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s], p[8 * s],
-                     p[9 * s], p[10 * s], p[11 * s], p[12 * s], p[13 * s], p[14 * s], p[15 * s]};
-}
-SC_INLINE bf16x8 sc_gather_bf16x8(const unsigned short *p, sc_i64 s)
-{
-    return (bf16x8){p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s]};
-}
-SC_INLINE bf16x4 sc_gather_bf16x4(const unsigned short *p, sc_i64 s)
-{
-    return (bf16x4){p[0], p[s], p[2 * s], p[3 * s]};
-}
-SC_INLINE bf16x2 sc_gather_bf16x2(const unsigned short *p, sc_i64 s)
-{
-    return (bf16x2){p[0], p[s]};
-}
 SC_INLINE f32x16 sc_gather_f32x16(const float *p, sc_i64 s)
 {
     return (f32x16){p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s], p[8 * s],
@@ -116,6 +99,48 @@ SC_INLINE f32x4 sc_gather_f32x4(const float *p, sc_i64 s)
 SC_INLINE f32x2 sc_gather_f32x2(const float *p, sc_i64 s)
 {
     return (f32x2){p[0], p[s]};
+}
+SC_INLINE void sc_scatter_bf16x16(unsigned short *p, sc_i64 s, bf16x16 x)
+{
+    p[0] = x[0];
+    p[1 * s] = x[1];
+    p[2 * s] = x[2];
+    p[3 * s] = x[3];
+    p[4 * s] = x[4];
+    p[5 * s] = x[5];
+    p[6 * s] = x[6];
+    p[7 * s] = x[7];
+    p[8 * s] = x[8];
+    p[9 * s] = x[9];
+    p[10 * s] = x[10];
+    p[11 * s] = x[11];
+    p[12 * s] = x[12];
+    p[13 * s] = x[13];
+    p[14 * s] = x[14];
+    p[15 * s] = x[15];
+}
+SC_INLINE void sc_scatter_bf16x8(unsigned short *p, sc_i64 s, bf16x8 x)
+{
+    p[0] = x[0];
+    p[1 * s] = x[1];
+    p[2 * s] = x[2];
+    p[3 * s] = x[3];
+    p[4 * s] = x[4];
+    p[5 * s] = x[5];
+    p[6 * s] = x[6];
+    p[7 * s] = x[7];
+}
+SC_INLINE void sc_scatter_bf16x4(unsigned short *p, sc_i64 s, bf16x4 x)
+{
+    p[0] = x[0];
+    p[1 * s] = x[1];
+    p[2 * s] = x[2];
+    p[3 * s] = x[3];
+}
+SC_INLINE void sc_scatter_bf16x2(unsigned short *p, sc_i64 s, bf16x2 x)
+{
+    p[0] = x[0];
+    p[1 * s] = x[1];
 }
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
@@ -272,16 +297,52 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 at = sc_min_i64(n_block, n_dim - 32);
             /* work t[i,n%32]: lane bf16 */
             /* for i/16 */
-            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                /* for i%16 */
-                for (sc_i64 i_in = 0; i_in < size; i_in++) {
-                    /* vec n%32 { t[i,n%32] = x[n,i] } */
-                    const sc_i64 x_at = at * x_stride0 + (i_block + i_in);
-                    const sc_i64 t_at = (i_block + i_in) * 32;
-                    sc_store_bf16x16(&t_lane[t_at], sc_gather_bf16x16(&x_val[x_at], x_stride0));
-                    sc_store_bf16x16(&t_lane[t_at + 16],
-                                     sc_gather_bf16x16(&x_val[x_at + x_stride0 * 16], x_stride0));
+            if (i_dim >= 16) {
+                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                    const sc_i64 at_1 = sc_min_i64(i_block, i_dim - 16);
+                    /* for n%32 */
+                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
+                        /* vec i%16 { t[i,n%32] = x[n,i] } */
+                        const sc_i64 x_at = (at + n_in) * x_stride0 + at_1;
+                        const sc_i64 t_at = n_in + at_1 * 32;
+                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+                    }
+                }
+            } else {
+                const sc_i64 rest = i_dim % 16;
+                const sc_i64 full = i_dim - rest;
+                /* the rest, in powers of two */
+                if ((rest & 8) != 0) {
+                    const sc_i64 i_block = full + (rest & -16);
+                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
+                        const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    }
+                }
+                if ((rest & 4) != 0) {
+                    const sc_i64 i_block = full + (rest & -8);
+                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
+                        const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    }
+                }
+                if ((rest & 2) != 0) {
+                    const sc_i64 i_block = full + (rest & -4);
+                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
+                        const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    }
+                }
+                if ((rest & 1) != 0) {
+                    const sc_i64 i_block = full + (rest & -2);
+                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
+                        const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        t_lane[t_at] = x_val[x_at];
+                    }
                 }
             }
             /* par o/16 */
@@ -361,12 +422,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         /* the rest, in powers of two */
         if ((rest & 16) != 0) {
             const sc_i64 n_block = full + (rest & -32);
-            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                for (sc_i64 i_in = 0; i_in < size; i_in++) {
-                    const sc_i64 x_at = n_block * x_stride0 + (i_block + i_in);
-                    const sc_i64 t_at = (i_block + i_in) * 32;
-                    sc_store_bf16x16(&t_lane[t_at], sc_gather_bf16x16(&x_val[x_at], x_stride0));
+            if (i_dim >= 16) {
+                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
+                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
+                        const sc_i64 t_at = n_in + at * 32;
+                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+                    }
+                }
+            } else {
+                const sc_i64 rest_1 = i_dim % 16;
+                const sc_i64 full_1 = i_dim - rest_1;
+                if ((rest_1 & 8) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -16);
+                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 4) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -8);
+                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 2) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -4);
+                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 1) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -2);
+                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        t_lane[t_at] = x_val[x_at];
+                    }
                 }
             }
             for (sc_i64 o_block = begin; o_block < end; o_block++) {
@@ -427,12 +525,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         if ((rest & 8) != 0) {
             const sc_i64 n_block = full + (rest & -16);
-            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                for (sc_i64 i_in = 0; i_in < size; i_in++) {
-                    const sc_i64 x_at = n_block * x_stride0 + (i_block + i_in);
-                    const sc_i64 t_at = (i_block + i_in) * 32;
-                    sc_store_bf16x8(&t_lane[t_at], sc_gather_bf16x8(&x_val[x_at], x_stride0));
+            if (i_dim >= 16) {
+                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
+                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
+                        const sc_i64 t_at = n_in + at * 32;
+                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+                    }
+                }
+            } else {
+                const sc_i64 rest_1 = i_dim % 16;
+                const sc_i64 full_1 = i_dim - rest_1;
+                if ((rest_1 & 8) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -16);
+                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 4) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -8);
+                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 2) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -4);
+                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 1) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -2);
+                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        t_lane[t_at] = x_val[x_at];
+                    }
                 }
             }
             for (sc_i64 o_block = begin; o_block < end; o_block++) {
@@ -493,12 +628,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         if ((rest & 4) != 0) {
             const sc_i64 n_block = full + (rest & -8);
-            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                for (sc_i64 i_in = 0; i_in < size; i_in++) {
-                    const sc_i64 x_at = n_block * x_stride0 + (i_block + i_in);
-                    const sc_i64 t_at = (i_block + i_in) * 32;
-                    sc_store_bf16x4(&t_lane[t_at], sc_gather_bf16x4(&x_val[x_at], x_stride0));
+            if (i_dim >= 16) {
+                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
+                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
+                        const sc_i64 t_at = n_in + at * 32;
+                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+                    }
+                }
+            } else {
+                const sc_i64 rest_1 = i_dim % 16;
+                const sc_i64 full_1 = i_dim - rest_1;
+                if ((rest_1 & 8) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -16);
+                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 4) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -8);
+                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 2) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -4);
+                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 1) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -2);
+                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        t_lane[t_at] = x_val[x_at];
+                    }
                 }
             }
             for (sc_i64 o_block = begin; o_block < end; o_block++) {
@@ -559,12 +731,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         if ((rest & 2) != 0) {
             const sc_i64 n_block = full + (rest & -4);
-            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                for (sc_i64 i_in = 0; i_in < size; i_in++) {
-                    const sc_i64 x_at = n_block * x_stride0 + (i_block + i_in);
-                    const sc_i64 t_at = (i_block + i_in) * 32;
-                    sc_store_bf16x2(&t_lane[t_at], sc_gather_bf16x2(&x_val[x_at], x_stride0));
+            if (i_dim >= 16) {
+                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
+                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
+                        const sc_i64 t_at = n_in + at * 32;
+                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+                    }
+                }
+            } else {
+                const sc_i64 rest_1 = i_dim % 16;
+                const sc_i64 full_1 = i_dim - rest_1;
+                if ((rest_1 & 8) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -16);
+                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 4) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -8);
+                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 2) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -4);
+                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 1) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -2);
+                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        t_lane[t_at] = x_val[x_at];
+                    }
                 }
             }
             for (sc_i64 o_block = begin; o_block < end; o_block++) {
@@ -629,12 +838,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         if ((rest & 1) != 0) {
             const sc_i64 n_block = full + (rest & -2);
-            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                for (sc_i64 i_in = 0; i_in < size; i_in++) {
-                    const sc_i64 x_at = n_block * x_stride0 + (i_block + i_in);
-                    const sc_i64 t_at = (i_block + i_in) * 32;
-                    t_lane[t_at] = x_val[x_at];
+            if (i_dim >= 16) {
+                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
+                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
+                        const sc_i64 t_at = n_in + at * 32;
+                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+                    }
+                }
+            } else {
+                const sc_i64 rest_1 = i_dim % 16;
+                const sc_i64 full_1 = i_dim - rest_1;
+                if ((rest_1 & 8) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -16);
+                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 4) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -8);
+                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 2) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -4);
+                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    }
+                }
+                if ((rest_1 & 1) != 0) {
+                    const sc_i64 i_block = full_1 + (rest_1 & -2);
+                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = n_in + i_block * 32;
+                        t_lane[t_at] = x_val[x_at];
+                    }
                 }
             }
             for (sc_i64 o_block = begin; o_block < end; o_block++) {

@@ -7,7 +7,7 @@
  * by
  *   par i/2 in A {
  *     work c[i%2,k]: reg f32 {
- *       for j/4 in A {
+ *       for j/4 in A unroll 2 {
  *         for j%4 unroll 4 {
  *           for i%2 unroll 2 {
  *             vec k {
@@ -36,6 +36,7 @@ typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE sc_i64 sc_pair_i32(const int *p) { return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -53,14 +54,80 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         /* work c[i%2,k]: reg f32 */
         f32x16 c = (f32x16){0};
         f32x16 c_1 = (f32x16){0};
-        /* for j/4 in A */
+        /* for j/4 in A unroll 2 */
         const sc_i64 A_lo = (sc_i64)A_pos1[i_block];
         const sc_i64 A_hi = (sc_i64)A_pos1[i_block + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
-            const sc_i64 j_block = (sc_i64)A_crd1[p];
+        const sc_i64 count = A_hi - A_lo;
+        const sc_i64 whole = A_lo + (count - count % 2);
+        f32x16 c_2 = (f32x16){0};
+        f32x16 c_3 = (f32x16){0};
+        for (sc_i64 p = A_lo; p < whole; p += 2) {
+            const sc_i64 j_blockj_block = sc_pair_i32(&A_crd1[p]);
+            const sc_i64 j_block = j_blockj_block & 4294967295;
             /* for j%4 unroll 4 */
             /* for i%2 unroll 2 */
             /* vec k { c[i%2,k] += A[i,j] * B[j,k] } */
+            const float a = A_val[p * 8];
+            const sc_i64 B_at = j_block * 4 * B_stride0;
+            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+            const float a_1 = A_val[(p * 2 + 1) * 4];
+            const sc_i64 B_at_1 = j_block * 4 * B_stride0;
+            c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+            const float a_2 = A_val[p * 8 + 1];
+            const sc_i64 B_at_2 = (j_block * 4 + 1) * B_stride0;
+            c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+            const sc_i64 A_at = (p * 2 + 1) * 4 + 1;
+            const float a_3 = A_val[A_at];
+            const sc_i64 B_at_3 = (j_block * 4 + 1) * B_stride0;
+            c_1 = c_1 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
+            const float a_4 = A_val[p * 8 + 2];
+            const sc_i64 B_at_4 = (j_block * 4 + 2) * B_stride0;
+            c = c + sc_splat_f32x16(a_4) * sc_load_f32x16(&B_val[B_at_4]);
+            const sc_i64 A_at_1 = (p * 2 + 1) * 4 + 2;
+            const float a_5 = A_val[A_at_1];
+            const sc_i64 B_at_5 = (j_block * 4 + 2) * B_stride0;
+            c_1 = c_1 + sc_splat_f32x16(a_5) * sc_load_f32x16(&B_val[B_at_5]);
+            const float a_6 = A_val[p * 8 + 3];
+            const sc_i64 B_at_6 = (j_block * 4 + 3) * B_stride0;
+            c = c + sc_splat_f32x16(a_6) * sc_load_f32x16(&B_val[B_at_6]);
+            const sc_i64 A_at_2 = (p * 2 + 1) * 4 + 3;
+            const float a_7 = A_val[A_at_2];
+            const sc_i64 B_at_7 = (j_block * 4 + 3) * B_stride0;
+            c_1 = c_1 + sc_splat_f32x16(a_7) * sc_load_f32x16(&B_val[B_at_7]);
+            const sc_i64 j_block_1 = j_blockj_block >> 32;
+            const float a_8 = A_val[(p + 1) * 8];
+            const sc_i64 B_at_8 = j_block_1 * 4 * B_stride0;
+            c_2 = c_2 + sc_splat_f32x16(a_8) * sc_load_f32x16(&B_val[B_at_8]);
+            const sc_i64 A_at_3 = ((p + 1) * 2 + 1) * 4;
+            const float a_9 = A_val[A_at_3];
+            const sc_i64 B_at_9 = j_block_1 * 4 * B_stride0;
+            c_3 = c_3 + sc_splat_f32x16(a_9) * sc_load_f32x16(&B_val[B_at_9]);
+            const float a_10 = A_val[(p + 1) * 8 + 1];
+            const sc_i64 B_at_10 = (j_block_1 * 4 + 1) * B_stride0;
+            c_2 = c_2 + sc_splat_f32x16(a_10) * sc_load_f32x16(&B_val[B_at_10]);
+            const sc_i64 A_at_4 = ((p + 1) * 2 + 1) * 4 + 1;
+            const float a_11 = A_val[A_at_4];
+            const sc_i64 B_at_11 = (j_block_1 * 4 + 1) * B_stride0;
+            c_3 = c_3 + sc_splat_f32x16(a_11) * sc_load_f32x16(&B_val[B_at_11]);
+            const float a_12 = A_val[(p + 1) * 8 + 2];
+            const sc_i64 B_at_12 = (j_block_1 * 4 + 2) * B_stride0;
+            c_2 = c_2 + sc_splat_f32x16(a_12) * sc_load_f32x16(&B_val[B_at_12]);
+            const sc_i64 A_at_5 = ((p + 1) * 2 + 1) * 4 + 2;
+            const float a_13 = A_val[A_at_5];
+            const sc_i64 B_at_13 = (j_block_1 * 4 + 2) * B_stride0;
+            c_3 = c_3 + sc_splat_f32x16(a_13) * sc_load_f32x16(&B_val[B_at_13]);
+            const float a_14 = A_val[(p + 1) * 8 + 3];
+            const sc_i64 B_at_14 = (j_block_1 * 4 + 3) * B_stride0;
+            c_2 = c_2 + sc_splat_f32x16(a_14) * sc_load_f32x16(&B_val[B_at_14]);
+            const sc_i64 A_at_6 = ((p + 1) * 2 + 1) * 4 + 3;
+            const float a_15 = A_val[A_at_6];
+            const sc_i64 B_at_15 = (j_block_1 * 4 + 3) * B_stride0;
+            c_3 = c_3 + sc_splat_f32x16(a_15) * sc_load_f32x16(&B_val[B_at_15]);
+        }
+        c = c + c_2;
+        c_1 = c_1 + c_3;
+        for (sc_i64 p = whole; p < A_hi; p++) {
+            const sc_i64 j_block = (sc_i64)A_crd1[p];
             const float a = A_val[p * 8];
             const sc_i64 B_at = j_block * 4 * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -111,12 +178,78 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     /* work c[i%2,k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
-    /* for j/4 in A */
-    for (sc_i64 p = begin; p < end; p++) {
-        const sc_i64 j_block = (sc_i64)A_crd1[p];
+    /* for j/4 in A unroll 2 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 2);
+    f32x16 c_2 = (f32x16){0};
+    f32x16 c_3 = (f32x16){0};
+    for (sc_i64 p = begin; p < whole; p += 2) {
+        const sc_i64 j_blockj_block = sc_pair_i32(&A_crd1[p]);
+        const sc_i64 j_block = j_blockj_block & 4294967295;
         /* for j%4 unroll 4 */
         /* for i%2 unroll 2 */
         /* vec k { c[i%2,k] += A[i,j] * B[j,k] } */
+        const float a = A_val[p * 8];
+        const sc_i64 B_at = j_block * 4 * B_stride0;
+        c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+        const float a_1 = A_val[(p * 2 + 1) * 4];
+        const sc_i64 B_at_1 = j_block * 4 * B_stride0;
+        c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+        const float a_2 = A_val[p * 8 + 1];
+        const sc_i64 B_at_2 = (j_block * 4 + 1) * B_stride0;
+        c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+        const sc_i64 A_at = (p * 2 + 1) * 4 + 1;
+        const float a_3 = A_val[A_at];
+        const sc_i64 B_at_3 = (j_block * 4 + 1) * B_stride0;
+        c_1 = c_1 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
+        const float a_4 = A_val[p * 8 + 2];
+        const sc_i64 B_at_4 = (j_block * 4 + 2) * B_stride0;
+        c = c + sc_splat_f32x16(a_4) * sc_load_f32x16(&B_val[B_at_4]);
+        const sc_i64 A_at_1 = (p * 2 + 1) * 4 + 2;
+        const float a_5 = A_val[A_at_1];
+        const sc_i64 B_at_5 = (j_block * 4 + 2) * B_stride0;
+        c_1 = c_1 + sc_splat_f32x16(a_5) * sc_load_f32x16(&B_val[B_at_5]);
+        const float a_6 = A_val[p * 8 + 3];
+        const sc_i64 B_at_6 = (j_block * 4 + 3) * B_stride0;
+        c = c + sc_splat_f32x16(a_6) * sc_load_f32x16(&B_val[B_at_6]);
+        const sc_i64 A_at_2 = (p * 2 + 1) * 4 + 3;
+        const float a_7 = A_val[A_at_2];
+        const sc_i64 B_at_7 = (j_block * 4 + 3) * B_stride0;
+        c_1 = c_1 + sc_splat_f32x16(a_7) * sc_load_f32x16(&B_val[B_at_7]);
+        const sc_i64 j_block_1 = j_blockj_block >> 32;
+        const float a_8 = A_val[(p + 1) * 8];
+        const sc_i64 B_at_8 = j_block_1 * 4 * B_stride0;
+        c_2 = c_2 + sc_splat_f32x16(a_8) * sc_load_f32x16(&B_val[B_at_8]);
+        const sc_i64 A_at_3 = ((p + 1) * 2 + 1) * 4;
+        const float a_9 = A_val[A_at_3];
+        const sc_i64 B_at_9 = j_block_1 * 4 * B_stride0;
+        c_3 = c_3 + sc_splat_f32x16(a_9) * sc_load_f32x16(&B_val[B_at_9]);
+        const float a_10 = A_val[(p + 1) * 8 + 1];
+        const sc_i64 B_at_10 = (j_block_1 * 4 + 1) * B_stride0;
+        c_2 = c_2 + sc_splat_f32x16(a_10) * sc_load_f32x16(&B_val[B_at_10]);
+        const sc_i64 A_at_4 = ((p + 1) * 2 + 1) * 4 + 1;
+        const float a_11 = A_val[A_at_4];
+        const sc_i64 B_at_11 = (j_block_1 * 4 + 1) * B_stride0;
+        c_3 = c_3 + sc_splat_f32x16(a_11) * sc_load_f32x16(&B_val[B_at_11]);
+        const float a_12 = A_val[(p + 1) * 8 + 2];
+        const sc_i64 B_at_12 = (j_block_1 * 4 + 2) * B_stride0;
+        c_2 = c_2 + sc_splat_f32x16(a_12) * sc_load_f32x16(&B_val[B_at_12]);
+        const sc_i64 A_at_5 = ((p + 1) * 2 + 1) * 4 + 2;
+        const float a_13 = A_val[A_at_5];
+        const sc_i64 B_at_13 = (j_block_1 * 4 + 2) * B_stride0;
+        c_3 = c_3 + sc_splat_f32x16(a_13) * sc_load_f32x16(&B_val[B_at_13]);
+        const float a_14 = A_val[(p + 1) * 8 + 3];
+        const sc_i64 B_at_14 = (j_block_1 * 4 + 3) * B_stride0;
+        c_2 = c_2 + sc_splat_f32x16(a_14) * sc_load_f32x16(&B_val[B_at_14]);
+        const sc_i64 A_at_6 = ((p + 1) * 2 + 1) * 4 + 3;
+        const float a_15 = A_val[A_at_6];
+        const sc_i64 B_at_15 = (j_block_1 * 4 + 3) * B_stride0;
+        c_3 = c_3 + sc_splat_f32x16(a_15) * sc_load_f32x16(&B_val[B_at_15]);
+    }
+    c = c + c_2;
+    c_1 = c_1 + c_3;
+    for (sc_i64 p = whole; p < end; p++) {
+        const sc_i64 j_block = (sc_i64)A_crd1[p];
         const float a = A_val[p * 8];
         const sc_i64 B_at = j_block * 4 * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);

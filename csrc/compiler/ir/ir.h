@@ -365,7 +365,7 @@ static inline int prog_picked_lanes(const Prog *p)
 /* Rows that code is made for, where they are packed into a tile of just as many: one pass over the entries, where tiles
  * that are powers of two take two. */
 static inline bool prog_few_rows(int64_t n)
-{ return (n & (n - 1)) && (n < 16 || (n < 32 && !((n - 16) & (n - 17)))); }
+{ return (n & (n - 1)) && (n < 16 || (n < 32 && !((n - 16) & (n - 17))) || (n < 64 && n % 8 == 0)); }
 static inline bool type_is_float(Type t) { return t.dtype >= SC_F16; }
 static inline bool type_is_half(Type t) { return t.dtype == SC_F16 || t.dtype == SC_BF16; }
 static inline bool type_same(Type a, Type b) { return a.dtype == b.dtype && a.lanes == b.lanes; }

@@ -30,10 +30,11 @@
 #define MAXMERGE 6 /* tensors that a loop merges: refused in a text; the builder takes another order */
 
 /* ---- the search for one ---- */
-#define MAXPERMUTED 6              /* indices of which all orders are tried: beyond, one order is improved */
-#define MAXTRIAL 4000              /* orders that are built and costed: the others are not looked at */
-#define MAXFORM 12                 /* ways to split sums: the others are not looked at */
-#define MAXBEST 24                 /* candidates that are kept: the cheapest */
+#define MAXPERMUTED 6 /* indices of which all orders are tried: beyond, one order is improved */
+#define MAXTRIAL 4000 /* orders that are built and costed: the others are not looked at */
+#define MAXFORM 12    /* ways to split sums: the others are not looked at */
+#define MAXBEST 24    /* candidates that are kept: the cheapest */
+#define MAXLAYOUT 5   /* of an operand that is multiplied often: two cuts, and one of each other kind */
 #define MAXINTERMEDIATE (64 << 20) /* bytes of a dense intermediate: no larger one is considered */
 #define MAXPRODUCTSTEP                                                                                       \
     (SC_MAXLEVEL + SC_MAXVAR) /* loops of a product: never more, each is of a level or of a dense index */

@@ -90,6 +90,20 @@ static Val *level_size(Low *l, const Tensor *t, int level)
     return lower_slot_extent(l, &ix);
 }
 
+/* Of a planar level: the coordinates of a fibre lie one after the other. */
+static Val *planar_position(Low *l, const Tensor *t, int level)
+{
+    const Where *w = lower_where(l, t);
+    Val *lo = w->first, *hi = w->beyond, *at = w->pos[level - 1];
+    if (!lo) {
+        Buf *pos = lower_buf(l, B_POS, t, level - 1);
+        lo = lower_load_index(l, pos, at), hi = lower_load_index(l, pos, plus(l, at, num(l, 1)));
+    }
+    Val *before = times(l, lower_index(l, tensor_level_index(t, level)), val_op(l->p, O_SUB, hi, lo));
+    Val *within = plus(l, before, val_op(l->p, O_SUB, w->pos[level], lo));
+    return plus(l, times(l, lo, level_size(l, t, level)), within);
+}
+
 void lower_resolve(Low *l)
 {
     for (int i = 0; i < l->p->ntensor; i++) {
@@ -99,7 +113,9 @@ void lower_resolve(Low *l)
         if (t->like || sc_format_is_dense(&t->format)) continue;
         while (!w->lo && place_descends(&l->e.known, t, *n)) {
             Val *first = times(l, w->pos[*n], level_size(l, t, *n));
-            w->pos[*n + 1] = plus(l, first, lower_index(l, tensor_level_index(t, *n)));
+            w->pos[*n + 1] = sc_kind_of(&t->format.level[*n])->planar
+                                 ? planar_position(l, t, *n)
+                                 : plus(l, first, lower_index(l, tensor_level_index(t, *n)));
             ++*n;
         }
     }

@@ -20,6 +20,8 @@ static void compressed_range(Low *l, Fibre *f)
     f->lo = lower_let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), lower_load_index(l, pos, at));
     f->hi = lower_let(l, sc_arena_printf(&p->arena, "%s_hi", f->t->name),
                       lower_load_index(l, pos, plus(l, at, num(l, 1))));
+    lower_where(l, f->t)->first = f->lo;
+    lower_where(l, f->t)->beyond = f->hi;
 }
 
 /* Positions of the next level, padding among them. */

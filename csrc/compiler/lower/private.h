@@ -27,6 +27,7 @@ typedef struct { /* what is known of an index variable */
 typedef struct {               /* where a tensor stands; Env.known says how many of its levels are resolved */
     Val *pos[SC_MAXLEVEL + 1]; /* the position at level l is pos[l + 1]; pos[0] is 0 */
     Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
+    Val *first, *beyond;       /* those of the fibre of a compressed level that the last one stands in, or null */
     Val *tile_lo, *tile_hi;    /* a tile of the positions of the next level */
     Local *cursor;             /* where a search in the next level goes on from, or null */
     const Fibre *fibre;        /* with a cursor: the part of that level that it moves in */

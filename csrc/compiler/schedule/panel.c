@@ -21,7 +21,7 @@
 #define MOMENT 1e9      /* multiply-adds */
 /* Panels of FEW to MANY columns are packed row by row, so that whole lines are stored. Of more rows, which often lie a
  * power of two apart, the first level of caches would hold no line for long. */
-enum { STRIP = 16, FEW = 8, MANY = 32 };
+enum { STRIP = 16, FEW = 8, MANY = 16 };
 
 /* ---- what is packed ---- */
 static int uses(const Expr *e, int v, Expr **found)
@@ -207,31 +207,3 @@ static Nest *straight(Sched *s)
 bool panel_straight(const Sched *s) { return expr_unit_var(s->packed) == s->vec; }
 
 Nest *panel_nest(Sched *s) { return panel_straight(s) ? straight(s) : transposed(s); }
-
-/* ---- formats ---- */
-bool panel_format(const Prog *p, const Assign *a, const Tensor *t, const sc_format *from, int about,
-                  sc_format *to)
-{
-    const int last = from->nlevel - 1;
-    if (last < 1 || last + 1 == SC_MAXLEVEL || a->lhs->tensor->dtype != p->type) return false;
-    for (int k = 0; k <= last; k++) {
-        const sc_levelspec *v = &from->level[k];
-        const bool kept = in(expr_vars(a->lhs), t->dimvar[v->dim]);
-        if (v->part != SC_WHOLE || kept != (k < last) || !v->unique) return false;
-        if (k < last ? sc_kind_of(v)->crd : !sc_kind_of(v)->pos) return false;
-    }
-    const sc_levelspec end = from->level[last];
-    const int64_t n = p->var[t->dimvar[end.dim]].extent;
-    int block = about;
-    while (n % block) block--;
-    if (2 * block <= about || 2 * block > n) return false;
-    *to = *from;
-    to->nlevel++;
-    memcpy(to->level + 1, from->level, (size_t)last * sizeof *to->level);
-    to->level[0] =
-        (sc_levelspec){.kind = SC_DENSE, .unique = 1, .dim = end.dim, .part = SC_DIV, .block = block};
-    to->level[last + 1] = end;
-    to->level[last + 1].part = SC_MOD;
-    to->level[last + 1].block = block;
-    return true;
-}

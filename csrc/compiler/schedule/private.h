@@ -11,6 +11,7 @@
  * parts.c    what builders share
  * product.c  one sparse operand times dense ones: the nest with register tiles
  * panel.c    ... and with packed panels
+ * often.c    layouts of an operand that is multiplied often
  * turn.c     ... and with dense operands that are transposed first
  * gather.c   rows that the entries of a sparse operand route through dense matrices
  * narrow.c   sums of 16 bit floats, which are not rounded until they are stored
@@ -94,10 +95,10 @@ Nest *product_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
 /* The same, with a panel of rows that entries choose; null where there is none. */
 Nest *schedule_packed(Prog *, const Assign *, sc_format *to, sc_text *why);
 
-/* ---- panel.c ---- */
-/* Where a format has dense levels over indices of the result, then a compressed one that is summed: *to is that format
- * in cuts of about so many coordinates, which divide the extent. Else false. */
-bool panel_format(const Prog *, const Assign *, const Tensor *, const sc_format *from, int about,
+/* ---- often.c ---- */
+/* The layouts worth a look for a sparse operand that is multiplied often, where `from` is one that its nest takes: at most
+ * MAXLAYOUT. as_given: that is its own. */
+int often_formats(const Prog *, const Assign *, const Tensor *, const sc_format *from, bool as_given,
                   sc_format *to);
 
 /* ---- turn.c ---- */

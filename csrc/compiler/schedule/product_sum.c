@@ -150,8 +150,10 @@ static void unroll_positions(Sched *s, ProductStep *last)
     const int64_t wide = !vec ? 1 : s->tile ? s->tile : x->fold ? x->extent : 0;
     const int64_t most =
         2 * s->p->vector_bytes / (int64_t)sc_dtype_size(s->p->type); /* two at a time are a turn */
-    const int n = source_unroll(s->p, s->a, s->nmain - 1, dots(s) && wide > most ? most : wide);
-    if (!vec || s->nmain == s->a->format.nlevel) last->unroll = n;
+    const int64_t each = dots(s) && wide > most ? most : wide, vector = most / 2;
+    const int slots = vec ? product_slots(s) : 1; /* of a block, with vectors each */
+    last->unroll = source_unroll(s->p, s->a, s->nmain - 1,
+                                 slots > 1 ? (each + vector - 1) / vector * vector * slots : each);
 }
 
 /* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */

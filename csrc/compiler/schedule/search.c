@@ -21,13 +21,9 @@
 #define BLOCKS 8        /* how many times faster whole blocks are converted than single entries */
 #define CONVERT_TIE 1.3 /* what a nest of converted operands must gain over one that takes them as they are */
 #define CALLS 16        /* calls that share the time of a conversion */
-#define SLICE 16        /* rows of a slice of diagonals */
 #define COMPARE .1      /* nanoseconds that it takes to see that a value is what it was */
-#define FEWSUMS 4       /* of a row of bits, where a quarter of all places have entries */
 #define OFTEN 256       /* calls that share that of an operand known to be multiplied often */
 #define OFTEN_TIE 1.05  /* what converting such an operand must gain */
-#define SMALLCUT 64     /* coordinates in a cut: from this size .. */
-#define LARGECUT 128    /* .. to this, by doubling */
 
 typedef struct {
     Order order;
@@ -92,7 +88,13 @@ static void convert_all(Search *s, const Candidate *c)
 }
 
 /* Whether values stay where they are, in the order that they have. */
-static bool keeps_order(const sc_format *f) { return sc_kind_of(&f->level[f->nlevel - 1])->words; }
+static bool keeps_order(const sc_format *f)
+{
+    bool keeps = false;
+    for (int l = 0; l < f->nlevel; l++)
+        keeps |= sc_kind_of(&f->level[l])->words || sc_kind_of(&f->level[l])->planar;
+    return keeps;
+}
 
 static double conversion_cost(const Search *s, const Candidate *c)
 {
@@ -326,64 +328,20 @@ static int sparse_operand(const Expr *e)
     return k >= 0 || !e->kid[1] ? k : sparse_operand(e->kid[1]);
 }
 
-/* The nest of a candidate on a cut operand: the rows that a cut reads fit a near cache. */
-static void consider_cuts(Search *s, int operand, Candidate c)
+/* The nest of a candidate on the layouts of an operand that is multiplied often. */
+static void consider_often(Search *s, int operand, Candidate c)
 {
     const Tensor *t = s->p->tensor[operand];
-    const sc_format from = c.converted ? target(s, &c, operand) : t->format;
-    const int cut = t->often % SC_SHARED, first = cut > 1 ? cut : SMALLCUT, last = cut > 1 ? cut : LARGECUT;
-    const sc_format wanted = s->wants[c.special - 1];
-    if (!cut) return; /* values stay where they are */
+    const sc_format from = c.converted ? target(s, &c, operand) : t->format, wanted = s->wants[c.special - 1];
+    sc_format to[MAXLAYOUT];
+    const int n = often_formats(s->p, &s->a, t, &from, !c.converted, to);
     c.converted = 1u << operand;
-    for (int about = first; about <= last; about *= 2) {
-        if (!panel_format(s->p, &s->a, t, &from, about, &c.to)) continue;
+    for (int k = 0; k < n; k++) {
+        c.to = to[k];
         c.cost = cost_of(s, &c);
         if (c.cost >= 0) keep(s, &c);
     }
     s->wants[c.special - 1] = wanted;
-}
-
-/* The nest of a candidate on slices of diagonals, of an operand that has enough entries on them. */
-static void consider_slices(Search *s, int operand, Candidate c)
-{
-    const Tensor *t = s->p->tensor[operand];
-    const int last = t->format.nlevel - 1;
-    if (t->often % SC_FULL < SC_SHARED || c.converted || last < 1) return;
-    c.to = t->format;
-    c.to.level[last].kind = SC_DIAGONALS;
-    c.to.level[last].width = SLICE;
-    c.converted = 1u << operand;
-    c.cost = cost_of(s, &c);
-    if (c.cost >= 0) keep(s, &c);
-}
-
-/* Whether so many places of the operand have entries that bits take less time than coordinates. Some sums of a row share
- * what is read of them; of more, or of one, they take longer. */
-static bool suits_words(const Search *s, const Tensor *t)
-{
-    const Prog *p = s->p;
-    const sc_levelspec *last = &t->format.level[t->format.nlevel - 1];
-    uint32_t stored = 0;
-    double sums = 1;
-    for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
-    for (int v = 0; v < p->nvar; v++)
-        if (in(expr_vars(s->a.lhs) & ~stored, v)) sums *= (double)schedule_bucket(p->var[v].extent);
-    const int full = t->often / SC_FULL;
-    return sc_kind_of(last)->pos && last->unique && last->part == SC_WHOLE && p->vector_bytes == 64 &&
-           !t->perm && sc_dtype_size(t->dtype) >= 4 &&
-           (full > 1 ? sums <= MAXBESIDE : full && sums > 1 && sums <= FEWSUMS);
-}
-
-/* The nest of a candidate on words of bits, which leave the values where they are. */
-static void consider_words(Search *s, int operand, Candidate c)
-{
-    const Tensor *t = s->p->tensor[operand];
-    if (c.converted || t->format.nlevel < 2 || !suits_words(s, t)) return;
-    c.to = t->format;
-    c.to.level[t->format.nlevel - 1].kind = SC_BITMASK;
-    c.converted = 1u << operand;
-    c.cost = cost_of(s, &c);
-    if (c.cost >= 0) keep(s, &c);
 }
 
 static void consider_special(Search *s, int k)
@@ -399,10 +357,7 @@ static void consider_special(Search *s, int k)
     if (c.cost < 0) return;
     keep(s, &c);
     if ((special[k].nest != product_nest && special[k].nest != schedule_turned) || !converts) return;
-    if (!s->p->tensor[operand]->often) return;
-    consider_cuts(s, operand, c);
-    consider_slices(s, operand, c);
-    consider_words(s, operand, c);
+    if (s->p->tensor[operand]->often) consider_often(s, operand, c);
 }
 
 /* The sums inside of sums are those that were asked for. */
