@@ -5,35 +5,35 @@
  *   X: dense f32
  *   Y: dense f32
  * by
- *   for n/64 {
- *     work t[j,n%64]: lane f32 {
+ *   for n/48 {
+ *     work t[j,n%48]: lane f32 {
  *       for j/16 {
- *         for n%64 {
+ *         for n%48 {
  *           vec j%16 {
- *             t[j,n%64] = X[n,j]
+ *             t[j,n%48] = X[n,j]
  *           }
  *         }
  *       }
  *     } then {
  *       par i/16 {
- *         work y[i%16,n%64]: lane f32 {
+ *         work y[i%16,n%48]: lane f32 {
  *           for i%16 {
- *             work c[n%64]: reg f32 {
+ *             work c[n%48]: reg f32 {
  *               for j in A {
- *                 vec n%64 {
- *                   c[n%64] += A[i,j] * t[j,n%64]
+ *                 vec n%48 {
+ *                   c[n%48] += A[i,j] * t[j,n%48]
  *                 }
  *               }
  *             } then {
- *               vec n%64 {
- *                 y[i%16,n%64] = c[n%64]
+ *               vec n%48 {
+ *                 y[i%16,n%48] = c[n%48]
  *               }
  *             }
  *           }
  *         } then {
- *           for n%64 {
+ *           for n%48 {
  *             vec i%16 {
- *               Y[n,i] = y[i%16,n%64]
+ *               Y[n,i] = y[i%16,n%48]
  *             }
  *           }
  *         }
@@ -42,7 +42,7 @@
  *   }
  * because
  *   loops over A follow its storage order
- *   n is the vector, though nothing runs along it at stride 1: tiles of 64 are packed first
+ *   n is the vector, though nothing runs along it at stride 1: tiles of 48 are packed first
  */
 typedef int i32x2 __attribute__((vector_size(8)));
 typedef int i32x4 __attribute__((vector_size(16)));
@@ -142,7 +142,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 i_dim = call->dim[1];
     const sc_i64 Y_stride0 = call->view[2].stride[0];
     float *restrict const t_lane = lane->scratch;
-    const sc_i64 y_lane_at = (j_dim * 256 + 63) & -64;
+    const sc_i64 y_lane_at = (j_dim * 192 + 63) & -64;
     float *restrict const y_lane = (void *)((char *)lane->scratch + y_lane_at);
     const float *restrict const X_val = call->view[1].val;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
@@ -150,21 +150,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const A_val = call->view[0].val;
     float *restrict const Y_val = call->view[2].val;
 
-    /* for n/64 */
-    if (n_dim >= 64) {
-        for (sc_i64 n_block = 0; n_block < n_dim; n_block += 64) {
-            const sc_i64 at = sc_min_i64(n_block, n_dim - 64);
-            /* work t[j,n%64]: lane f32 */
+    /* for n/48 */
+    if (n_dim >= 48) {
+        for (sc_i64 n_block = 0; n_block < n_dim; n_block += 48) {
+            const sc_i64 at = sc_min_i64(n_block, n_dim - 48);
+            /* work t[j,n%48]: lane f32 */
             /* for j/16 */
             if (j_dim >= 16) {
                 for (sc_i64 j_block = 0; j_block < j_dim; j_block += 16) {
                     const sc_i64 at_1 = sc_min_i64(j_block, j_dim - 16);
-                    /* for n%64 */
-                    for (sc_i64 n_in = 0; n_in < 64; n_in++) {
-                        /* vec j%16 { t[j,n%64] = X[n,j] } */
+                    /* for n%48 */
+                    for (sc_i64 n_in = 0; n_in < 48; n_in++) {
+                        /* vec j%16 { t[j,n%48] = X[n,j] } */
                         const sc_i64 X_at = (at + n_in) * X_stride0 + at_1;
-                        const sc_i64 t_at = n_in + at_1 * 64;
-                        sc_scatter_f32x16(&t_lane[t_at], 64, sc_load_f32x16(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + at_1 * 48;
+                        sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
             } else {
@@ -173,33 +173,33 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 /* the rest, in powers of two */
                 if ((rest & 8) != 0) {
                     const sc_i64 j_block = full + (rest & -16);
-                    for (sc_i64 n_in = 0; n_in < 64; n_in++) {
+                    for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         const sc_i64 X_at = (at + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x8(&t_lane[t_at], 64, sc_load_f32x8(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
                 if ((rest & 4) != 0) {
                     const sc_i64 j_block = full + (rest & -8);
-                    for (sc_i64 n_in = 0; n_in < 64; n_in++) {
+                    for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         const sc_i64 X_at = (at + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x4(&t_lane[t_at], 64, sc_load_f32x4(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
                 if ((rest & 2) != 0) {
                     const sc_i64 j_block = full + (rest & -4);
-                    for (sc_i64 n_in = 0; n_in < 64; n_in++) {
+                    for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         const sc_i64 X_at = (at + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x2(&t_lane[t_at], 64, sc_load_f32x2(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
                 if ((rest & 1) != 0) {
                     const sc_i64 j_block = full + (rest & -2);
-                    for (sc_i64 n_in = 0; n_in < 64; n_in++) {
+                    for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         const sc_i64 X_at = (at + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
+                        const sc_i64 t_at = n_in + j_block * 48;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -207,64 +207,61 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             /* par i/16 */
             for (sc_i64 i_block = begin; i_block < end; i_block++) {
                 const sc_i64 size = sc_min_i64(16, i_dim - i_block * 16);
-                /* work y[i%16,n%64]: lane f32 */
+                /* work y[i%16,n%48]: lane f32 */
                 /* for i%16 */
                 for (sc_i64 i_in = 0; i_in < size; i_in++) {
-                    /* work c[n%64]: reg f32 */
+                    /* work c[n%48]: reg f32 */
                     f32x16 c = (f32x16){0};
                     f32x16 c_1 = (f32x16){0};
                     f32x16 c_2 = (f32x16){0};
-                    f32x16 c_3 = (f32x16){0};
                     /* for j in A */
                     const sc_i64 A_lo = (sc_i64)A_pos1[i_block * 16 + i_in];
                     const sc_i64 A_hi = (sc_i64)A_pos1[i_block * 16 + i_in + 1];
                     for (sc_i64 p = A_lo; p < A_hi; p++) {
                         const sc_i64 j = (sc_i64)A_crd1[p];
-                        /* vec n%64 { c[n%64] += A[i,j] * t[j,n%64] } */
+                        /* vec n%48 { c[n%48] += A[i,j] * t[j,n%48] } */
                         const float a = A_val[p];
-                        const sc_i64 t_at = j * 64;
+                        const sc_i64 t_at = j * 48;
                         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&t_lane[t_at]);
                         c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&t_lane[t_at + 16]);
                         c_2 = c_2 + sc_splat_f32x16(a) * sc_load_f32x16(&t_lane[t_at + 32]);
-                        c_3 = c_3 + sc_splat_f32x16(a) * sc_load_f32x16(&t_lane[t_at + 48]);
                     }
-                    /* vec n%64 { y[i%16,n%64] = c[n%64] } */
-                    const sc_i64 y_at = i_in * 64;
+                    /* vec n%48 { y[i%16,n%48] = c[n%48] } */
+                    const sc_i64 y_at = i_in * 48;
                     sc_store_f32x16(&y_lane[y_at], c);
                     sc_store_f32x16(&y_lane[y_at + 16], c_1);
                     sc_store_f32x16(&y_lane[y_at + 32], c_2);
-                    sc_store_f32x16(&y_lane[y_at + 48], c_3);
                 }
-                /* for n%64 */
-                for (sc_i64 n_in = 0; n_in < 64; n_in++) {
-                    /* vec i%16 { Y[n,i] = y[i%16,n%64] } */
+                /* for n%48 */
+                for (sc_i64 n_in = 0; n_in < 48; n_in++) {
+                    /* vec i%16 { Y[n,i] = y[i%16,n%48] } */
                     const sc_i64 Y_at = (at + n_in) * Y_stride0 + i_block * 16;
                     const sc_i64 rest = size % 16;
                     const sc_i64 full = size - rest;
                     for (sc_i64 i = 0; i < full; i += 16) {
-                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest & 8) != 0) {
                         const sc_i64 i = full + (rest & -16);
-                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest & 4) != 0) {
                         const sc_i64 i = full + (rest & -8);
-                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest & 2) != 0) {
                         const sc_i64 i = full + (rest & -4);
-                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest & 1) != 0) {
                         const sc_i64 i = full + (rest & -2);
-                        Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                        Y_val[Y_at + i] = y_lane[n_in + i * 48];
                     }
                 }
             }
         }
     } else {
-        const sc_i64 rest = n_dim % 64;
+        const sc_i64 rest = n_dim % 48;
         const sc_i64 full = n_dim - rest;
         /* the rest, in powers of two */
         if ((rest & 32) != 0) {
@@ -274,8 +271,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 64;
-                        sc_scatter_f32x16(&t_lane[t_at], 64, sc_load_f32x16(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + at * 48;
+                        sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
             } else {
@@ -285,31 +282,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x8(&t_lane[t_at], 64, sc_load_f32x8(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 4) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x4(&t_lane[t_at], 64, sc_load_f32x4(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 2) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x2(&t_lane[t_at], 64, sc_load_f32x2(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 1) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
+                        const sc_i64 t_at = n_in + j_block * 48;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -324,18 +321,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                         const sc_i64 j = (sc_i64)A_crd1[p];
                         const float a = A_val[p];
-                        const sc_i64 t_at = j * 64;
+                        const sc_i64 t_at = j * 48;
                         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&t_lane[t_at]);
                         c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&t_lane[t_at + 16]);
                         if (p + 1 < A_hi) {
                             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                             const float a_1 = A_val[p + 1];
-                            const sc_i64 t_at_1 = j_1 * 64;
+                            const sc_i64 t_at_1 = j_1 * 48;
                             c = c + sc_splat_f32x16(a_1) * sc_load_f32x16(&t_lane[t_at_1]);
                             c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&t_lane[t_at_1 + 16]);
                         }
                     }
-                    const sc_i64 y_at = i_in * 64;
+                    const sc_i64 y_at = i_in * 48;
                     sc_store_f32x16(&y_lane[y_at], c);
                     sc_store_f32x16(&y_lane[y_at + 16], c_1);
                 }
@@ -344,23 +341,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 rest_1 = size % 16;
                     const sc_i64 full_1 = size - rest_1;
                     for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 8) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 4) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 2) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 1) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -2);
-                        Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                        Y_val[Y_at + i] = y_lane[n_in + i * 48];
                     }
                 }
             }
@@ -372,8 +369,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 64;
-                        sc_scatter_f32x16(&t_lane[t_at], 64, sc_load_f32x16(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + at * 48;
+                        sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
             } else {
@@ -383,31 +380,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x8(&t_lane[t_at], 64, sc_load_f32x8(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 4) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x4(&t_lane[t_at], 64, sc_load_f32x4(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 2) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x2(&t_lane[t_at], 64, sc_load_f32x2(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 1) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
+                        const sc_i64 t_at = n_in + j_block * 48;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -421,16 +418,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                         const sc_i64 j = (sc_i64)A_crd1[p];
                         const float a = A_val[p];
-                        const sc_i64 t_at = j * 64;
+                        const sc_i64 t_at = j * 48;
                         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&t_lane[t_at]);
                         if (p + 1 < A_hi) {
                             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                             const float a_1 = A_val[p + 1];
-                            const sc_i64 t_at_1 = j_1 * 64;
+                            const sc_i64 t_at_1 = j_1 * 48;
                             c = c + sc_splat_f32x16(a_1) * sc_load_f32x16(&t_lane[t_at_1]);
                         }
                     }
-                    const sc_i64 y_at = i_in * 64;
+                    const sc_i64 y_at = i_in * 48;
                     sc_store_f32x16(&y_lane[y_at], c);
                 }
                 for (sc_i64 n_in = 0; n_in < 16; n_in++) {
@@ -438,23 +435,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 rest_1 = size % 16;
                     const sc_i64 full_1 = size - rest_1;
                     for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 8) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 4) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 2) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 1) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -2);
-                        Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                        Y_val[Y_at + i] = y_lane[n_in + i * 48];
                     }
                 }
             }
@@ -466,8 +463,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 64;
-                        sc_scatter_f32x16(&t_lane[t_at], 64, sc_load_f32x16(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + at * 48;
+                        sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
             } else {
@@ -477,31 +474,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x8(&t_lane[t_at], 64, sc_load_f32x8(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 4) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x4(&t_lane[t_at], 64, sc_load_f32x4(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 2) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x2(&t_lane[t_at], 64, sc_load_f32x2(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 1) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
+                        const sc_i64 t_at = n_in + j_block * 48;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -515,16 +512,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                         const sc_i64 j = (sc_i64)A_crd1[p];
                         const float a = A_val[p];
-                        const sc_i64 t_at = j * 64;
+                        const sc_i64 t_at = j * 48;
                         c = c + sc_splat_f32x8(a) * sc_load_f32x8(&t_lane[t_at]);
                         if (p + 1 < A_hi) {
                             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                             const float a_1 = A_val[p + 1];
-                            const sc_i64 t_at_1 = j_1 * 64;
+                            const sc_i64 t_at_1 = j_1 * 48;
                             c = c + sc_splat_f32x8(a_1) * sc_load_f32x8(&t_lane[t_at_1]);
                         }
                     }
-                    const sc_i64 y_at = i_in * 64;
+                    const sc_i64 y_at = i_in * 48;
                     sc_store_f32x8(&y_lane[y_at], c);
                 }
                 for (sc_i64 n_in = 0; n_in < 8; n_in++) {
@@ -532,23 +529,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 rest_1 = size % 16;
                     const sc_i64 full_1 = size - rest_1;
                     for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 8) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 4) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 2) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 1) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -2);
-                        Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                        Y_val[Y_at + i] = y_lane[n_in + i * 48];
                     }
                 }
             }
@@ -560,8 +557,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 64;
-                        sc_scatter_f32x16(&t_lane[t_at], 64, sc_load_f32x16(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + at * 48;
+                        sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
             } else {
@@ -571,31 +568,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x8(&t_lane[t_at], 64, sc_load_f32x8(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 4) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x4(&t_lane[t_at], 64, sc_load_f32x4(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 2) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x2(&t_lane[t_at], 64, sc_load_f32x2(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 1) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
+                        const sc_i64 t_at = n_in + j_block * 48;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -609,16 +606,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                         const sc_i64 j = (sc_i64)A_crd1[p];
                         const float a = A_val[p];
-                        const sc_i64 t_at = j * 64;
+                        const sc_i64 t_at = j * 48;
                         c = c + sc_splat_f32x4(a) * sc_load_f32x4(&t_lane[t_at]);
                         if (p + 1 < A_hi) {
                             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                             const float a_1 = A_val[p + 1];
-                            const sc_i64 t_at_1 = j_1 * 64;
+                            const sc_i64 t_at_1 = j_1 * 48;
                             c = c + sc_splat_f32x4(a_1) * sc_load_f32x4(&t_lane[t_at_1]);
                         }
                     }
-                    const sc_i64 y_at = i_in * 64;
+                    const sc_i64 y_at = i_in * 48;
                     sc_store_f32x4(&y_lane[y_at], c);
                 }
                 for (sc_i64 n_in = 0; n_in < 4; n_in++) {
@@ -626,23 +623,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 rest_1 = size % 16;
                     const sc_i64 full_1 = size - rest_1;
                     for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 8) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 4) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 2) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 1) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -2);
-                        Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                        Y_val[Y_at + i] = y_lane[n_in + i * 48];
                     }
                 }
             }
@@ -654,8 +651,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 64;
-                        sc_scatter_f32x16(&t_lane[t_at], 64, sc_load_f32x16(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + at * 48;
+                        sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
             } else {
@@ -665,31 +662,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x8(&t_lane[t_at], 64, sc_load_f32x8(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 4) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x4(&t_lane[t_at], 64, sc_load_f32x4(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 2) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x2(&t_lane[t_at], 64, sc_load_f32x2(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 1) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
+                        const sc_i64 t_at = n_in + j_block * 48;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -703,16 +700,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                         const sc_i64 j = (sc_i64)A_crd1[p];
                         const float a = A_val[p];
-                        const sc_i64 t_at = j * 64;
+                        const sc_i64 t_at = j * 48;
                         c = c + sc_splat_f32x2(a) * sc_load_f32x2(&t_lane[t_at]);
                         if (p + 1 < A_hi) {
                             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                             const float a_1 = A_val[p + 1];
-                            const sc_i64 t_at_1 = j_1 * 64;
+                            const sc_i64 t_at_1 = j_1 * 48;
                             c = c + sc_splat_f32x2(a_1) * sc_load_f32x2(&t_lane[t_at_1]);
                         }
                     }
-                    const sc_i64 y_at = i_in * 64;
+                    const sc_i64 y_at = i_in * 48;
                     sc_store_f32x2(&y_lane[y_at], c);
                 }
                 for (sc_i64 n_in = 0; n_in < 2; n_in++) {
@@ -720,23 +717,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 rest_1 = size % 16;
                     const sc_i64 full_1 = size - rest_1;
                     for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 8) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 4) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 2) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 1) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -2);
-                        Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                        Y_val[Y_at + i] = y_lane[n_in + i * 48];
                     }
                 }
             }
@@ -748,8 +745,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 64;
-                        sc_scatter_f32x16(&t_lane[t_at], 64, sc_load_f32x16(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + at * 48;
+                        sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
             } else {
@@ -759,31 +756,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x8(&t_lane[t_at], 64, sc_load_f32x8(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 4) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x4(&t_lane[t_at], 64, sc_load_f32x4(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 2) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
-                        sc_scatter_f32x2(&t_lane[t_at], 64, sc_load_f32x2(&X_val[X_at]));
+                        const sc_i64 t_at = n_in + j_block * 48;
+                        sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
                 if ((rest_1 & 1) != 0) {
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 64;
+                        const sc_i64 t_at = n_in + j_block * 48;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -797,16 +794,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                         const sc_i64 j = (sc_i64)A_crd1[p];
                         const float a = A_val[p];
-                        const sc_i64 t_at = j * 64;
+                        const sc_i64 t_at = j * 48;
                         c = c + a * t_lane[t_at];
                         if (p + 1 < A_hi) {
                             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                             const float a_1 = A_val[p + 1];
-                            const sc_i64 t_at_1 = j_1 * 64;
+                            const sc_i64 t_at_1 = j_1 * 48;
                             c = c + a_1 * t_lane[t_at_1];
                         }
                     }
-                    const sc_i64 y_at = i_in * 64;
+                    const sc_i64 y_at = i_in * 48;
                     y_lane[y_at] = c;
                 }
                 for (sc_i64 n_in = 0; n_in < 1; n_in++) {
@@ -814,23 +811,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 rest_1 = size % 16;
                     const sc_i64 full_1 = size - rest_1;
                     for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 8) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 4) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 2) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                        sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 48], 48));
                     }
                     if ((rest_1 & 1) != 0) {
                         const sc_i64 i = full_1 + (rest_1 & -2);
-                        Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                        Y_val[Y_at + i] = y_lane[n_in + i * 48];
                     }
                 }
             }
