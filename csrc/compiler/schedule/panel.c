@@ -71,7 +71,8 @@ static bool choose_transposed(Sched *s)
     const bool asked = s->p->draft.wish && s->p->draft.wish->tile[v],
                fits = n <= STRIP || n * rows <= PANEL_ELEMENTS;
     const int less = s->tile / 4 * 3; /* where as many of these hold all rows */
-    if (!asked && s->tile < n && less % STRIP == 0 && (n - 1) / less == (n - 1) / s->tile) s->tile = less;
+    if (!asked && s->tile < n && less >= STRIP && less % STRIP == 0 && (n - 1) / less == (n - 1) / s->tile)
+        s->tile = less;
     if (s->p->var[v].fold && prog_few_rows(n) && fits && !asked) s->tile = (int)n;
     return true;
 }
