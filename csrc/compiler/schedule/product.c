@@ -286,10 +286,12 @@ static Nest *product(Prog *p, const Assign *a, bool packed, sc_format *to, sc_te
         n = NULL; /* sums scatter over entries */
     else if (s->owned)
         n = direct ? owned(s) : through(s, W_SHARED, owned);
-    else if (s->a && s->last_kept >= 0 && schedule_bytes(p, s->lhs, s->lhs->tensor->dtype) > PRIVATE_BYTES)
-        convert(s, to);
-    else
-        n = through(s, W_PRIVATE, scattered);
+    else {
+        const bool turns = s->a && s->last_kept >= 0;
+        if (!turns || schedule_bytes(p, s->lhs, s->lhs->tensor->dtype) <= PRIVATE_BYTES)
+            n = through(s, W_PRIVATE, scattered);
+        if (turns) convert(s, to);
+    }
     if (n && why) explain(s, why);
     return n;
 }

@@ -348,16 +348,18 @@ static void consider_special(Search *s, int k)
 {
     Candidate c = {.special = k + 1, .order = all_loops(s)};
     const int operand = sparse_operand(s->a.rhs);
-    const bool converts = operand >= 0 && in(convertible(s), operand);
+    const bool converts = operand >= 0 && in(convertible(s), operand),
+               products = special[k].nest == product_nest || special[k].nest == schedule_turned;
     c.cost = cost_of(s, &c);
-    if (c.cost < 0 && s->wants[k].nlevel && converts) {
-        c.converted = 1u << operand;
-        c.cost = cost_of(s, &c);
+    Candidate other = c;
+    if (s->wants[k].nlevel && converts) {
+        other.converted = 1u << operand;
+        other.cost = cost_of(s, &other);
     }
-    if (c.cost < 0) return;
-    keep(s, &c);
-    if ((special[k].nest != product_nest && special[k].nest != schedule_turned) || !converts) return;
-    if (s->p->tensor[operand]->often) consider_often(s, operand, c);
+    if (c.cost >= 0) keep(s, &c);
+    if (other.converted && other.cost >= 0) keep(s, &other);
+    if (c.cost < 0) c = other;
+    if (c.cost >= 0 && products && converts && s->p->tensor[operand]->often) consider_often(s, operand, c);
 }
 
 /* The sums inside of sums are those that were asked for. */
