@@ -358,13 +358,21 @@ for f in (
 
 def test_command_line_explains_index_notation(capsys):
     main = importlib.import_module("scorch.__main__").main
-    main(["explain", "y[i] = A[i,j] * x[j]; z[i] = y[i] * A[i,j]", "csr", "dense", "--size", "8"])
-    assert "z: f32" in capsys.readouterr().out
+    for text in (
+        "y[i] = A[i,j] * x[j]; z[i] = y[i] * A[i,j]",
+        "tmp y[i] = A[i,j] * x[j]\nz[i] = y[i] * y[i]",
+        "z[i] = A[i,j]\n  * x[j]",
+    ):
+        main(["explain", text, "csr", "dense", "--size", "8"])
+        assert "z: f32" in capsys.readouterr().out
     for wrong, said in {
         "ij,jk->ik csr": "expected 2 formats",
         "ij,jk->ik csr foo": 'format "foo"',
         "ij,jk->ik csr dense --size 100000": "at most 2.24 elements",
         "ij,jk->zz csr dense": "index z of the result is in no operand",
+        "y[i]=A[i,j csr": r"expected '\]' or ',' after an index of A, .*\n  y.*\n +\^",
+        "y[i]=A[i,j*x[j] csr dense": r"expected '\]' or ',' after an index of A, got '\*'",
+        "y[i]=relu( csr": "expected a tensor, .* got the end of the text",
     }.items():
         with pytest.raises(SystemExit, match=said):
             main(["explain", *wrong.split()])

@@ -12,6 +12,8 @@ import torch
 
 import scorch
 
+from ..functions import notation
+
 
 def _info(_: argparse.Namespace) -> None:
     facts = scorch.info()
@@ -36,9 +38,9 @@ def _ranks(expression: str) -> dict[str, int]:
         return {chr(ord("A") + k): len(letters.strip()) for k, letters in enumerate(inputs)}
     ranks: dict[str, int] = {}
     results: set[str] = set()
-    for assignment in re.split(r"[;\n]", expression):
+    for assignment in notation.revealed(expression)[0].split(";"):
         left, _, right = assignment.partition("=")
-        for name, indices in re.findall(r"([A-Za-z_]\w*)\s*\[([^\]]*)\]", right):
+        for name, indices in re.findall(r"([A-Za-z_]\w*)\s*\[(?=([^\[\]]*))", right):
             if name not in results:
                 ranks.setdefault(name, indices.count(",") + 1)
         results.update(re.findall(r"^\s*([A-Za-z_]\w*)", left))
@@ -48,10 +50,10 @@ def _ranks(expression: str) -> dict[str, int]:
 def _explain(args: argparse.Namespace) -> None:
     """Random operands of extent ``--size`` in the formats given, one for each operand."""
     ranks = _ranks(args.expression)
-    if len(ranks) != len(args.formats):
+    if ranks and len(ranks) != len(args.formats):  # none: the compiler says what is wrong with the text
         raise ValueError(f"expected {len(ranks)} formats, one an operand, got {len(args.formats)}")
     operands = {}
-    for (operand, rank), name in zip(ranks.items(), args.formats, strict=True):
+    for (operand, rank), name in zip(ranks.items(), args.formats, strict=False):
         if args.size < 0 or args.size**rank > 1 << 24:
             raise ValueError(
                 f"--size: expected at most 2^24 elements, got {args.size}^{rank} of operand {operand}"
