@@ -356,6 +356,13 @@ for f in (
     assert wrong.returncode and "validate, got 'validation'" in wrong.stderr
 
 
+def test_command_line_says_in_a_sentence_what_it_is_of(capsys):
+    with pytest.raises(SystemExit):
+        importlib.import_module("scorch.__main__").main(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert scorch.__doc__.partition("\n")[0] in said and ">>>" not in said
+
+
 def test_command_line_explains_index_notation(capsys):
     main = importlib.import_module("scorch.__main__").main
     for text in (

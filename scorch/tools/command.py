@@ -90,7 +90,9 @@ def _calibrate(args: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m scorch", description=scorch.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m scorch", description=(scorch.__doc__ or "").partition("\n")[0]
+    )
     commands = parser.add_subparsers(required=True)
     commands.add_parser("info", help="what this process has").set_defaults(run=_info)
     commands.add_parser("demo", help="a small product").set_defaults(run=_demo)
