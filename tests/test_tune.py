@@ -554,6 +554,8 @@ def test_the_command_line_lists_and_clears(folder, capsys):
     command.main(["tuned", "clear"])
     assert capsys.readouterr().out == "removed 1\n"
     assert [f.name for f in files(folder)] == ["notes"] and not is_tuned(a, x)
+    command.main(["tuned"])
+    assert capsys.readouterr().out.startswith("0 schedules")
     (folder / "tuned" / "notes").unlink()
 
 

@@ -79,7 +79,9 @@ def _tuned(args: argparse.Namespace) -> None:
     if args.action == "clear":
         print("removed", clear())
         return
-    for x in kept():
+    if not (found := kept()):
+        print("0 schedules: scorch.tune keeps those that are faster")
+    for x in found:
         print(f"{x.gain:.2f}x on {x.date}  {x.expression}")
         print("\n".join(f"    {line}" for line in (*x.operands, *x.schedule.splitlines())))
 
