@@ -58,10 +58,18 @@ def _import(ours: str) -> None:
         warnings.warn(f"{ours} does not fit this version and is left out: {why}", stacklevel=2)
 
 
+def _is_off(variable: str) -> bool:
+    """Whether a variable of the environment forbids what it is for."""
+    text = os.environ.get(variable) or "on"
+    if text not in ("off", "on"):
+        raise ImportError(f"{variable}: expected off or on, got {text!r}")
+    return text == "off"
+
+
 def watch() -> None:
     """Imports ours behind the packages that are to come, at once for those that are there."""
     for name, (ours, variable) in list(_AFTER.items()):
-        if variable and os.environ.get(variable) == "off":
+        if variable and _is_off(variable):
             del _AFTER[name]
         elif name in sys.modules:
             _import(ours)

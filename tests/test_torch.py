@@ -286,9 +286,10 @@ def test_threads_follow_torch():
     assert done.stdout.strip() == "2", done.stderr
 
 
-def test_environment_is_checked():
-    done = run_python("import scorch", SCORCH_JIT="sometimes")
-    assert done.returncode and "SCORCH_JIT" in done.stderr
+@pytest.mark.parametrize("variable", ["SCORCH_JIT", "SCORCH_PYG"])
+def test_environment_is_checked(variable):
+    done = run_python("import scorch", **{variable: "sometimes"})
+    assert done.returncode and f"ImportError: {variable}: expected off" in done.stderr
 
 
 def test_without_a_compiler():
