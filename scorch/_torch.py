@@ -673,8 +673,9 @@ def find_room(n: int, each: int, what: str, instead: str = "") -> None:
     """Raises MemoryError where the system has no room for n of ``what``, of so many bytes each.
 
     Arrays that are filled one after the other would have the process killed where each by itself has room.
+    In a graph nobody knows n.
     """
-    if not _C.fits(n * each):
+    if not in_graph() and not _C.fits(n * each):
         raise MemoryError(
             f"out of memory: {n} {what} of {each} bytes each, {n * each * 1e-9:.3f} GB in all{instead}"
         )

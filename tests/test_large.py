@@ -510,6 +510,18 @@ def test_more_entries_than_there_is_memory_for_are_refused(larger):
         larger(scorch.coo([[0]], [1.0], (2,)))
 
 
+OF_ROWS = dict.fromkeys(["topk", "argmax", "mode", "logsumexp", "var", "prod"], (1,))
+OF_ROWS |= {"repeat_interleave": (2, 0), "reorder": ()}
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+@pytest.mark.parametrize("form", ["coo", "dcsr"])
+def test_more_rows_than_there_is_memory_for_are_refused(name, form):
+    a = scorch.coo([[0, 1], [1, 0]], [1.0, 2.0], (2**44, 4), form)
+    with pytest.raises(MemoryError, match=r"out of memory: 17592186044416 .* bytes each, .* GB in all"):
+        getattr(a, name)(*OF_ROWS[name])
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 def test_repeat_doubles(form):
     d = torch.eye(3, 4)

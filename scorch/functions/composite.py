@@ -77,6 +77,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = input.flatten(), 0
     dim = axis(dim, rank(input))
+    _torch.find_room(input.shape[dim], 8, "places")
     places = torch.arange(input.shape[dim], device="cpu").repeat_interleave(repeats, output_size=output_size)
     return index_select(input, dim, places)
 

@@ -229,9 +229,9 @@ def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     g = group(_widened(input), dims)
     if not g.size and g.key is not None:  # nothing is multiplied
         return _kept(torch.full(g.kept, 1, dtype=input.dtype, device="cpu"), dims, keepdim)
-    values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
+    values, count = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values, _count(g)
     result = torch.ones(g.n, dtype=values.dtype, device="cpu").scatter_reduce(0, g.slot, values, "prod")
-    result = torch.where(_count(g) < g.size, torch.zeros_like(result), result)
+    result = torch.where(count < g.size, torch.zeros_like(result), result)
     return _finish(input, g, result.to(input.dtype), dims, keepdim)
 
 

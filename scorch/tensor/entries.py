@@ -75,6 +75,7 @@ def add_up(values: torch.Tensor, slot: torch.Tensor, n: int) -> torch.Tensor:
     if values.dtype == torch.bool:
         return values.new_zeros(n, dtype=torch.int64).index_add(0, slot, values.long()) > 0
     wide = torch.float32 if values.dtype in (torch.float16, torch.bfloat16) else values.dtype
+    _torch.find_room(n, wide.itemsize, "sums")
     return values.new_zeros(n, dtype=wide).index_add(0, slot, values.to(wide)).to(values.dtype)
 
 
@@ -95,6 +96,7 @@ def counts(slot: torch.Tensor, n: int) -> torch.Tensor:
     """How often each of 0..n-1 is in a list."""
     if _torch.in_graph():
         return slot.new_zeros(n).index_add(0, slot, torch.ones_like(slot))
+    _torch.find_room(n, 8, "counts")
     return torch.bincount(slot, minlength=n)
 
 
@@ -286,8 +288,7 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     index_dtype = fitting_index(index_dtype, shape, n)
     if format == "csr" and len(shape) > 1:
         rows = math.prod(shape[:-1])
-        if not _torch.in_graph():
-            _torch.find_room(rows + 1, 24, "positions", _LISTED)
+        _torch.find_room(rows + 1, 24, "positions", _LISTED)
         pos = torch.zeros(rows + 1, dtype=index_dtype, device="cpu")
         pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
         return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])

@@ -339,9 +339,8 @@ def repeat(
         )
     while input._ndim < len(repeats):
         input = unsqueeze(input, 0)
-    if not _torch.in_graph():
-        each = 16 * input._ndim + 2 * input._val.element_size()
-        _torch.find_room(input._val.shape[0] * math.prod(repeats), each, "entries")
+    each = 16 * input._ndim + 2 * input._val.element_size()
+    _torch.find_room(input._val.shape[0] * math.prod(repeats), each, "entries")
     for dim, times in enumerate(repeats):
         if times != 1:
             input = _copies(input, times, dim) if times else input.narrow(dim, 0, 0)

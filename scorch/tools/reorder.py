@@ -8,7 +8,7 @@ import torch
 
 from .. import _C
 from .._torch import as_tensor
-from ..tensor.entries import entries, flat_format
+from ..tensor.entries import counts, entries, flat_format
 from ..tensor.format import layout
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble
@@ -75,11 +75,6 @@ def _permuted(a: SparseTensor, to_rows: torch.Tensor, to_columns: torch.Tensor) 
 
 
 # ---- methods ----
-def _counts(a: SparseTensor, dim: int) -> torch.Tensor:
-    """Stored entries of each row or column."""
-    return torch.bincount(entries(a).indices[dim], minlength=a.shape[dim])
-
-
 def _by_degree(counts: torch.Tensor) -> torch.Tensor:
     return torch.argsort(counts, descending=True, stable=True)
 
@@ -123,7 +118,7 @@ def _chosen(a: SparseTensor, method: str, symmetric: bool) -> tuple[torch.Tensor
             f"reorder: expected one of {', '.join(_METHODS)} or a pair of permutations, got {method!r}"
         )
     by = _by_degree if method == "degree" else _by_hub
-    rows, columns = _counts(a, 0), _counts(a, 1)
+    rows, columns = map(counts, entries(a).indices, a.shape)  # what each has stored
     if symmetric:
         order = by(rows + columns)
         return order, order
