@@ -107,6 +107,25 @@ def test_writing_into_cubes():
         agrees(f, cube(), CUBES, others=(source,))
 
 
+WRITTEN = {
+    "index_fill": lambda a, at, s: a.index_fill(0, at, 2.5),
+    "index_copy": lambda a, at, s: a.index_copy(0, at, s),
+    "select_scatter": lambda a, at, s: a.select_scatter(s[0], 0, int(at[1])),
+    "slice_scatter": lambda a, at, s: a.slice_scatter(s[:1], 0, int(at[2]), int(at[2]) + 1),
+}
+
+
+@pytest.mark.parametrize("f", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("form", ["coo", "dcsr"])
+def test_rows_written_among_many_that_are_empty(f, form):
+    ends, (row, column) = torch.tensor([0, 5, 9, 2**40 - 1]), torch.tensor([[0, 1, 1, 3], [2, 0, 3, 1]])
+    values, at, source = torch.arange(1.0, 5), torch.tensor([3, 2, 1, 3]), torch.arange(1.0, 17).view(4, 4)
+    wanted = f(torch.zeros(4, 4).index_put((row, column), values), at, source)
+    made = f(scorch.coo((ends[row], column), values, (2**40, 4), form), ends[at], source)
+    assert made.format == form and torch.equal(made.submatrix(ends, None).to_dense(), wanted)
+    assert made.sum() == wanted.sum()
+
+
 def test_sparse_sources():
     a, few = matrix(), scorch.sparse(FEW)
     for f in (

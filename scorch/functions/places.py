@@ -26,7 +26,7 @@ from ..tensor.entries import (
     ravel,
     unravel,
 )
-from ..tensor.index import axis
+from ..tensor.index import as_selection, asked, axis
 from ..tensor.join import diagonal
 from ..tensor.sparsetensor import SparseTensor
 from .pointwise import expand
@@ -226,8 +226,9 @@ def index_copy(input: SparseTensor, dim: int, index: torch.Tensor, source: torch
     """``torch.index_copy``, sparse: of several for one place the last is written."""
     dim = axis(dim, input._ndim)
     index = _listed("index_copy", input, dim, index, source)
-    e, extent = _all(source if source.dim() else source.reshape([1] * input._ndim)), input.shape[dim]
-    come = places(_last(index, extent)[index[e.indices[dim]]] == e.indices[dim])
+    e = _all(source if source.dim() else source.reshape([1] * input._ndim))
+    named, slot = distinct(index)
+    come = places(_last(slot, named.numel())[slot[e.indices[dim]]] == e.indices[dim])
     indices = e.indices[:, come].clone()
     indices[dim] = index[indices[dim]]
     return _merged(input, _cleared(input, dim, index), indices, e.values[come])
@@ -236,8 +237,7 @@ def index_copy(input: SparseTensor, dim: int, index: torch.Tensor, source: torch
 def _cleared(a: SparseTensor, dim: int, index: torch.Tensor) -> Entries:
     """The entries of a but for those at places along a dimension."""
     e = entries(a)
-    named = torch.zeros(a.shape[dim], dtype=torch.bool, device="cpu").index_fill(0, index, True)
-    return _without(e, named[e.indices[dim]])
+    return _without(e, asked(index, e.indices[dim], a.shape[dim])[1] > 0)
 
 
 @_at_least_a_vector
@@ -292,7 +292,8 @@ def slice_scatter(
 ) -> torch.Tensor:
     """``torch.slice_scatter``, sparse."""
     dim = axis(dim, input._ndim)
-    return index_copy(input, dim, torch.arange(input.shape[dim], device="cpu")[start:end:step], src)
+    span = as_selection(slice(start, end, step), input.shape[dim], dim)
+    return index_copy(input, dim, torch.arange(span.start, span.stop, span.step, device="cpu"), src)
 
 
 def diagonal_scatter(

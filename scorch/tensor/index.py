@@ -40,7 +40,7 @@ Selection = int | slice | torch.Tensor
 
 
 # ---- what an index says ----
-def _as_selection(item: object, extent: int, dim: int) -> Selection:
+def as_selection(item: object, extent: int, dim: int) -> Selection:
     """An int in range, a slice with a positive step, or int64 coordinates in range."""
     if isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype != torch.bool:
         item = item.item()
@@ -124,7 +124,7 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     if any(_mask_rank(item) > 1 for item in items):
         return lookup(a, _named(a, index))
     given = [item for item in items if item is not None]
-    chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
+    chosen = [as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
     tensors = [c for c in chosen if isinstance(c, torch.Tensor)]
     if given and len(given) == len(items) and not any(isinstance(c, slice) for c in chosen):
         return lookup(a, tuple(_torch.as_tensor(c) for c in chosen))
@@ -153,7 +153,7 @@ def submatrix(a: SparseTensor, rows: object, columns: object) -> SparseTensor:
     a, chosen = a._whole(), []
     for dim, item in enumerate((rows, columns)):
         item = slice(None) if item is None else item
-        c = _as_selection(item, a.shape[dim], dim)
+        c = as_selection(item, a.shape[dim], dim)
         if isinstance(c, int) or (isinstance(c, torch.Tensor) and c.dim() != 1):
             raise IndexError(f"submatrix: expected a vector, a mask, a slice or None, got {item!r}")
         chosen.append(c)
@@ -280,7 +280,7 @@ def _keep(e: Entries, rows: list, mask: torch.Tensor) -> tuple[Entries, list]:
     return Entries(e.shape, e.indices[:, at], e.values[at]), [row[at] for row in rows]
 
 
-def _asked(wanted: torch.Tensor, of: torch.Tensor, extent: int) -> tuple[torch.Tensor, torch.Tensor]:
+def asked(wanted: torch.Tensor, of: torch.Tensor, extent: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Where coordinates are among those that are wanted, sorted, and how often; by a table of the extent, but
     where that is far longer than both lists.
     """
@@ -295,7 +295,7 @@ def _asked(wanted: torch.Tensor, of: torch.Tensor, extent: int) -> tuple[torch.T
 def _pick(e: Entries, rows: list, dim: int, wanted: torch.Tensor) -> tuple[Entries, list]:
     """Entries repeated for every place that asks for their coordinate, renumbered by that place."""
     place = torch.argsort(wanted, stable=True)
-    low, times = _asked(wanted, e.indices[dim], e.shape[dim])
+    low, times = asked(wanted, e.indices[dim], e.shape[dim])
     source, offset = runs(times)
     indices = e.indices[:, source]
     indices[dim] = place[low[source] + offset]
@@ -438,7 +438,7 @@ def _named(a: SparseTensor, index: object) -> tuple[torch.Tensor, ...] | None:
     given = [item for item in items if item is not None]
     if not given or any(isinstance(item, slice) for item in given):
         return None
-    chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
+    chosen = [as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
     new = len(items) - len(given)
     if new and any(isinstance(c, torch.Tensor) for c in chosen):
         return None
