@@ -445,6 +445,9 @@ def test_what_is_too_wide_says_so():
     with pytest.raises(MemoryError, match=r"format= asks for one, of scorch\.einsum too"):
         tall @ one
     assert scorch.einsum("ij,jk->ik", tall, one, format="coo").values().tolist() == [2]
+    with pytest.raises(MemoryError, match=r"layout=torch\.sparse_coo of to_torch"):
+        tall.to_torch()
+    assert tall.to_torch(layout=torch.sparse_coo).coalesce().values().tolist() == [2]
     square = scorch.coo([[5, 7], [7, 9]], [2.0, -3.0], (1 << 21, 1 << 21)).convert("csr")
     largest = "C[i,k] max= A[i,j] * A[j,k]"
     with pytest.raises(MemoryError, match=r'C is computed dense .* implicit="skip" with format='):

@@ -24,7 +24,7 @@ static int result(const sc_conversion *c, int what, int level, sc_dtype dtype, i
                     "out of memory: a tensor of %lld %s of %zu bytes each, %.3f GB in all%s", (long long)n,
                     names[what], size, (double)n * (double)size * 1e-9,
                     what == SC_POS ? "; dcsr, csf and coo have none for what is empty: format= asks for one, "
-                                     "of scorch.einsum too"
+                                     "of scorch.einsum too, layout=torch.sparse_coo of to_torch"
                                    : "");
 }
 

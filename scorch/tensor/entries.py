@@ -238,7 +238,10 @@ def rearranged(a: SparseTensor, format: str, wide: bool) -> list[torch.Tensor]:
 
 
 # ---- building ----
-_LISTED = "; dcsr, csf and coo have none for what is empty: format= asks for one, of scorch.einsum too"
+_LISTED = (
+    "; dcsr, csf and coo have none for what is empty: format= asks for one, of scorch.einsum too, "
+    "layout=torch.sparse_coo of to_torch"
+)
 
 
 def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
