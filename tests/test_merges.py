@@ -50,6 +50,68 @@ def test_other_formats(f, format):
     assert torch.equal(made.to_dense(), f(a, b))
 
 
+MASKED = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": torch.logical_xor,
+    "ne": operator.ne,
+    "mul": operator.mul,
+    "add": operator.add,
+    "maximum": torch.maximum,
+    "hypot": lambda a, b: torch.hypot(a, b.double()),
+    "fill": lambda a, b: a.masked_fill(b > 0, 3),
+    "where": lambda a, b: torch.where(b > 0, a, 0),
+    "other": lambda a, b: torch.where(b > 0, 0, a),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(10,10)"])
+def test_masks_and_narrow_types(name, format, monkeypatch):
+    """By kernels, which lack these types or functions, as the products of floats; in blocks too."""
+    monkeypatch.setattr(scorch.functions.pointwise, "broadcast", None)  # would be by coordinates
+    f = MASKED[name]
+    for types in (
+        (torch.bool,) * 2,
+        (torch.float32, torch.bool),
+        (torch.bool, torch.int32),
+        (torch.uint8,) * 2,
+    ):
+        (a, A), (b, B) = (_random(seed, dtype, torch.int32, format) for seed, dtype in enumerate(types))
+        if any(dtype.is_floating_point for dtype in types) and name in ("and", "or"):
+            continue
+        made, wanted = f(A, B), f(a, b)
+        assert made.format == format and made.dtype == wanted.dtype
+        assert torch.equal(made.to_dense(), wanted)
+        if format != "bsr(10,10)" and name in ("mul", "ne", "fill"):
+            stored = (a != 0) & (b != 0) if name == "mul" else (a != 0) | (b != 0)
+            assert made.nnz == stored.sum()
+
+
+def test_narrow_types_are_repeated():
+    (a, A), (b, B) = (_random(seed, torch.uint8, torch.int32) for seed in range(2))
+    made = torch.add(A, torch.stack([B, A]), alpha=2)
+    assert torch.equal(made.to_dense(), torch.add(a, torch.stack([b, a]), alpha=2))
+    assert torch.equal((A | torch.stack([B, A])).to_dense(), a | torch.stack([b, a]))
+
+
+def test_differences_of_masks_are_refused():
+    (_, A), (_, B) = (_random(seed, torch.bool, torch.int32) for seed in range(2))
+    with pytest.raises(RuntimeError, match="bool"):
+        A - B
+
+
+@pytest.mark.parametrize("name", ["mul", "fill", "where"])
+def test_gradients_beside_a_mask(name):
+    (_, A), (b, B) = (
+        _random(seed, dtype, torch.int32) for seed, dtype in enumerate((torch.float64, torch.bool))
+    )
+    A.requires_grad_()
+    MASKED[name](A, B).sum().backward()
+    kept = ~b if name == "fill" else b
+    assert torch.equal(A.grad.to_dense(), ((A.detach().to_dense() != 0) & kept).double())
+
+
 def test_sum_over_shared_coordinates():
     (a, A), (b, B) = (_random(seed, torch.float64, torch.int32) for seed in range(2))
     assert torch.equal(scorch.einsum("ij,ij->i", A, B), (a * b).sum(1))

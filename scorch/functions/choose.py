@@ -21,7 +21,7 @@ from ..tensor.entries import (
 )
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
-from .pointwise import broadcast, format_of, gather
+from .pointwise import UNION, broadcast, format_of, gather, is_scalar, merged
 from .writing import looked_up
 
 
@@ -59,6 +59,8 @@ def where(condition: torch.Tensor, input: object = None, other: object = None) -
 def _joined(f: Callable, operands: Sequence[object]) -> torch.Tensor:
     """f of operands at all places where one of the SparseTensors among them stores a value."""
     owners = [x for x in operands if isinstance(x, SparseTensor)]
+    if len(owners) == 2 and all(isinstance(x, SparseTensor) or is_scalar(x) for x in operands):
+        return merged(_between(f, operands), "", *owners, UNION)
     shape = reduce(_torch.broadcast, [tuple(x.shape) for x in operands if isinstance(x, torch.Tensor)])
     first = owners[0].coalesce()
     if all(same_structure(first, x) for x in owners[1:]) and shape == tuple(first.shape):
@@ -72,6 +74,16 @@ def _joined(f: Callable, operands: Sequence[object]) -> torch.Tensor:
     whole = next((x for x in owners if x._ndim == len(shape)), first)
     index = torch.int64 if any(x.index_dtype == torch.int64 for x in owners) else torch.int32
     return build(Entries(shape, indices, values), format_of(whole, len(shape)), index)
+
+
+def _between(f: Callable, operands: Sequence[object]) -> Callable:
+    """f of numbers and of the values of the two SparseTensors among operands."""
+
+    def of(*pair: torch.Tensor) -> torch.Tensor:
+        values = iter(pair)
+        return f(*(next(values) if isinstance(x, SparseTensor) else x for x in operands))
+
+    return of
 
 
 def _at(a: SparseTensor, x: object) -> object:

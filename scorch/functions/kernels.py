@@ -1,10 +1,12 @@
 """Element-wise operations of two tensors as index notation, where kernels have the operation and the types.
 
-What comes back is None where they do not: then the coordinates decide, in torch.
+What comes back is None where they do not: then a sum or a product says which values of the two meet, and
+torch computes. Where kernels do not take the formats either, the coordinates decide, in torch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import torch
@@ -40,8 +42,13 @@ _SAME = {
     "multiply": "mul",
     "subtract": "sub",
 }
-_TESTS = {"gt", "lt", "ne", "greater", "less", "not_equal"}
-_TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64}
+_OF_MASKS = {
+    f"{kind}_{name}": meant
+    for kind in ("logical", "bitwise")
+    for name, meant in (("and", "mul"), ("or", "maximum"), ("xor", "ne"))
+}
+_TESTS = {"gt", "lt", "ne"}
+_TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64, torch.bool}
 _LETTERS = "abcdefghijklmnop"
 
 
@@ -58,15 +65,25 @@ def _access(name: str, x: torch.Tensor, shape: torch.Size) -> tuple[str, torch.T
 
 
 @lru_cache(maxsize=4096)
+def _known(name: str, left: torch.dtype, right: torch.dtype) -> tuple[str | None, bool]:
+    """The key of ``name`` of two types in _TEXT, None where kernels do not have it, and if bool comes out."""
+    masks, name = left == right == torch.bool, _SAME.get(name, name)
+    name = _OF_MASKS.get(name, name) if masks else name
+    lacks = not {left, right} <= _TYPES or (name == "div" and not left.is_floating_point)
+    if name not in _TEXT or lacks or (name == "sub" and torch.bool in (left, right)):
+        return None, False
+    return name, masks or name in _TESTS
+
+
+@lru_cache(maxsize=4096)
 def _plainly(name: str, left: tuple, right: tuple) -> str | None:
     """The program of ``name`` of operands (ndim, format); None where it takes more than a kernel."""
-    text = _TEXT.get(_SAME.get(name, name))
-    (ndim, format), (rank, other) = left, right
+    text, (ndim, format), (rank, other) = _TEXT[name], left, right
     repeated = any(
         not unique for n, fmt in (left, right) if fmt != "coo" for _, unique, *_ in layout(fmt, n).levels
     )
     slots = any(has_slots(layout(fmt, n)) for n, fmt in (left, right))
-    if text is None or repeated or slots:
+    if repeated or slots:
         return None
     if other == "dense" and "*" not in text and "/" not in text:  # dense results
         return None
@@ -97,11 +114,12 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
         shape, right, kind = b.shape, b.dtype, (b.dim(), "dense")
     else:
         return NotImplemented
-    program = _plainly(name, (a._ndim, a._fmt), kind) if kind[0] else None
-    if program is None or not own.ends_with(shape) or left not in _TYPES or right not in _TYPES:
+    name, truth = _known(name, left, right)
+    program = _plainly(name, (a._ndim, a._fmt), kind) if name and kind[0] else None
+    if program is None or not own.ends_with(shape):
         return NotImplemented
     recorded = needs_grad(a, b)
-    if (not left.is_floating_point and " / " in program) or (recorded and name in _TESTS):
+    if recorded and truth:
         return NotImplemented
     try:
         found = run_eagerly(program, [a, b], run) if recorded else _C.evaluate(program, (a, b), None)
@@ -110,27 +128,45 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
     if found is NotImplemented:
         return NotImplemented
     (made,) = from_run(found)
-    return made.bool() if name in _TESTS else made
+    return made.bool() if truth else made
 
 
 def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> SparseTensor | None:
     """``name`` (of torch) of two tensors of at least one dimension in a format, or None."""
-    name = _SAME.get(name, name)
-    text, types = _TEXT.get(name), {a.dtype, b.dtype}
-    if text is None or not types <= _TYPES:
-        return None
-    if name == "div" and not a.dtype.is_floating_point:
+    name, truth = _known(name, a.dtype, b.dtype)
+    if name is None:
         return None
     shape = _torch.broadcast(a.shape, b.shape)
     left, right = _access("A", a, shape), _access("B", b, shape)
     if left is None or right is None or len(shape) > len(_LETTERS):
         return None
-    text = f"C[{','.join(_LETTERS[: len(shape)])}] = {text.format(left[0], right[0])}"
+    text = f"C[{','.join(_LETTERS[: len(shape)])}] = {_TEXT[name].format(left[0], right[0])}"
     try:
         made = evaluate(text, A=left[1], B=right[1], format=format)
     except NotImplementedError:
         return None
-    return made.bool() if name in _TESTS else made
+    return made.bool() if truth else made
+
+
+def meeting(f: Callable, name: str, a: SparseTensor, b: SparseTensor, format: str) -> SparseTensor | None:
+    """f of the values of both where ``name``, a sum or a product, has entries, or None; eager calls alone.
+
+    Kernels compute the places of either's values, counted from 1, beside the other's structure. Both have one
+    shape, since what is repeated would be stored only where it is not zero.
+    """
+    if a.shape != b.shape or max(len(a._val), len(b._val)) >= 2**31 - 1:
+        return None
+    if _torch.is_compiling() or _torch.in_transform():
+        return None
+    values, neutral, made = [], int(name == "mul"), None
+    for k, x in enumerate((a, b)):
+        pair = [y._with_values(torch.full_like(y._val, neutral, dtype=torch.int32)) for y in (a, b)]
+        pair[k] = x._with_values(torch.arange(1, len(x._val) + 1, dtype=torch.int32, device="cpu"))
+        made = evaluated(name, *pair, format)
+        if not isinstance(made, SparseTensor):
+            return None
+        values.append(torch.cat([x._val.new_zeros(1), x.values()]).index_select(0, made._val))
+    return made._with_values(f(*values))
 
 
 def stored(a: SparseTensor, b: torch.Tensor) -> torch.Tensor | None:

@@ -179,14 +179,17 @@ def format_of(a: SparseTensor, ndim: int) -> str:
     return kept_format(a, [None] * (ndim - a._ndim) + list(range(a._ndim)))
 
 
-def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) -> torch.Tensor:
+def merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) -> torch.Tensor:
     """f of two sparse tensors over the union, or the intersection, of what they store."""
     if same_structure(a, b) and a.is_coalesced():
         return a._with_values(f(a.values(), b.values()))
     a, b = a._whole(), b._whole()
     shape = _torch.broadcast(a.shape, b.shape)
     format = format_of(a if a._ndim == len(shape) else b, len(shape))
-    made = kernels.evaluated(name, a.coalesce(), b.coalesce(), format)
+    pair = a.coalesce(), b.coalesce()
+    made = kernels.evaluated(name, *pair, format)
+    if made is None:
+        made = kernels.meeting(f, "mul" if kind == PRODUCT else "add", *pair, format)
     if made is not None:
         return made
     x, y = broadcast(a, shape), broadcast(b, shape)
@@ -230,7 +233,8 @@ def _scalar(f: Callable, name: str, a: SparseTensor, b: Number | torch.Tensor, s
     return a._with_values(filled(values, padding(a), 0))
 
 
-def _is_scalar(x: object) -> bool:
+def is_scalar(x: object) -> bool:
+    """Whether x is a number, or a tensor of no dimensions."""
     return isinstance(x, Number) or (
         isinstance(x, torch.Tensor) and not isinstance(x, SparseTensor) and x.dim() == 0
     )
@@ -238,7 +242,7 @@ def _is_scalar(x: object) -> bool:
 
 def _spelled(x: object) -> str:
     return (
-        "a SparseTensor" if isinstance(x, SparseTensor) else "a number" if _is_scalar(x) else "a dense tensor"
+        "a SparseTensor" if isinstance(x, SparseTensor) else "a number" if is_scalar(x) else "a dense tensor"
     )
 
 
@@ -248,7 +252,7 @@ def _operand(x: object) -> object:
         return x
     if _torch.is_foreign(x):
         return None
-    if _is_scalar(x) or (isinstance(x, torch.Tensor) and x.layout is torch.strided):
+    if is_scalar(x) or (isinstance(x, torch.Tensor) and x.layout is torch.strided):
         return x
     if isinstance(x, torch.Tensor) or hasattr(type(x), "tocoo"):  # a symbol of torch.fx has any attribute
         return sparse(x)
@@ -285,13 +289,13 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             return NotImplemented
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             if kind in (UNION, PRODUCT, FIRST):
-                return _merged(g, spelled, a, b, kind)
+                return merged(g, spelled, a, b, kind)
             if kind == DENSE:
                 return g(a.to_dense(), b.to_dense())
         elif kind == PRODUCT or (kind in (QUOTIENT, FIRST) and isinstance(a, SparseTensor)):
             swapped = isinstance(b, SparseTensor)
             sparse, dense = (b, a) if swapped else (a, b)
-            if _is_scalar(dense):
+            if is_scalar(dense):
                 return _scalar(g, spelled, sparse, dense, swapped)
             return _with_dense(g, spelled, sparse, dense, swapped)
         elif kind != QUOTIENT:
@@ -326,7 +330,7 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     """With a number that leaves zeros zero: sparse. Else the dense result."""
     sparse, other, swapped = (a, b, False) if isinstance(a, SparseTensor) else (b, a, True)
     at_zero = lambda zero: g(other, zero) if swapped else g(zero, other)  # noqa: E731
-    if _is_scalar(other) and _zero_stays(at_zero, sparse.dtype):
+    if is_scalar(other) and _zero_stays(at_zero, sparse.dtype):
         return _scalar(g, "", sparse, other, swapped)
     dense = sparse.to_dense()
     return g(other, dense) if swapped else g(dense, other)
@@ -335,7 +339,7 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
 @partwise
 def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
     """``torch.pow`` with a positive number as the exponent."""
-    number = _is_scalar(exponent) and not isinstance(exponent, complex)
+    number = is_scalar(exponent) and not isinstance(exponent, complex)
     if isinstance(input, SparseTensor) and number and exponent > 0 and out is None:
         a = input.coalesce()
         return a._with_values(torch.pow(a.values(), exponent))
@@ -447,7 +451,7 @@ def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.T
         return torch.masked_fill(input, mask, value)
     if isinstance(mask, SparseTensor):
         value = _torch.as_tensor(value, dtype=input.dtype)
-        return _merged(lambda x, m: torch.where(m, value, x), "", input, mask, UNION)
+        return merged(lambda x, m: torch.where(m, value, x), "", input, mask, UNION)
     if _is_zero(_torch.as_tensor(value).reshape(1)):
         return _with_dense(lambda x, m: x.masked_fill(m, 0), "", input, mask, False)
     return input.to_dense().masked_fill(mask, value)
@@ -468,7 +472,7 @@ def allclose(
 ) -> bool:
     """``torch.allclose``."""
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
-        far = _merged(lambda x, y: ~torch.isclose(x, y, rtol, atol, equal_nan), "", input, other, UNION)
+        far = merged(lambda x, y: ~torch.isclose(x, y, rtol, atol, equal_nan), "", input, other, UNION)
         return not bool(far.any())
     x, y = (t.to_dense() if isinstance(t, SparseTensor) else t for t in (input, other))
     return torch.allclose(x, y, rtol, atol, equal_nan)
