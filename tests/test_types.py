@@ -73,6 +73,44 @@ def test_integers():
     assert torch.equal(scorch.einsum("ij->i", pattern), (a != 0).sum(1))
 
 
+ONE_ELEMENT = {
+    "mul": torch.mul,
+    "rmul": lambda a, b: b * a,
+    "div": torch.div,
+    "floor": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "addcmul": lambda a, b: torch.addcmul(a, a, b),
+    "compiled": torch.compile(torch.mul, backend="eager", dynamic=False),
+}
+WIDER = [
+    (torch.float32, torch.float64),
+    (torch.float16, torch.bfloat16),
+    (torch.int32, torch.int64),
+    (torch.float32, torch.float32),
+]
+
+
+@pytest.mark.parametrize("name", ONE_ELEMENT)
+@pytest.mark.parametrize("types", WIDER, ids=str)
+def test_one_element_promotes_where_it_has_a_dimension(name, types):
+    f, (narrow, wide) = ONE_ELEMENT[name], types
+    for shape in ((2, 3), (1, 3), (3, 1), (3,), (2, 1, 3)):
+        a = torch.arange(torch.Size(shape).numel()).view(shape).to(narrow)
+        for extents in ((), (1,), (1, 1), (1, 1, 1)):
+            b = torch.full(extents, 2**31 if wide == torch.int64 and name != "compiled" else 3).to(wide)
+            made, wanted = f(scorch.sparse(a), b), f(a, b)
+            assert made.dtype == wanted.dtype and torch.equal(made.to_dense(), wanted)
+
+
+def test_gradients_of_one_element():
+    a, p = (
+        torch.tensor([[0.0, 2.0], [1.0, 0.0]]),
+        torch.tensor([3.0], dtype=torch.float64, requires_grad=True),
+    )
+    A = scorch.sparse(a).requires_grad_()
+    (A * p).sum().backward()
+    assert p.grad.tolist() == [3] and torch.equal(A.grad.to_dense(), 3.0 * (a != 0))
+
+
 SUMS = "ij->j", "ij->", "ij->ji", "ii->i", "ii", "...j->...", "ij,ij->ij", "ij,k->i", "ij,k->kij", "ij,->ij"
 MIXED = "int8 int16", "int32 int64", "bool bool", "bool int32", "int32 float32", "float16 float64"
 EINSUMS = [(text, types) for text in (*SUMS, "ij,jk->ik") for types in ("int16 int16", "int32 int32")]

@@ -211,8 +211,10 @@ def merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) 
 
 def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swapped: bool) -> torch.Tensor:
     """A product or quotient with a dense tensor: its values at the stored places are all that is read."""
-    a, shape = _of_terms(name, a, b), _torch.broadcast(a.shape, b.shape)
-    made = None
+    shape = _torch.broadcast(a.shape, b.shape)
+    if shape == a.shape and b.numel() == 1:  # which promotes types, unlike a number
+        return _scalar(f, name, a, b.reshape(1), swapped)
+    a, made = _of_terms(name, a, b), None
     if shape == a.shape:
         made = kernels.evaluated(name, *((b, a) if swapped else (a, b)), a._fmt)
     if made is not None:
