@@ -111,6 +111,26 @@ def test_gradients_of_one_element():
     assert p.grad.tolist() == [3] and torch.equal(A.grad.to_dense(), 3.0 * (a != 0))
 
 
+def test_tensordot_repeats_an_extent_of_one():
+    a, b = torch.tensor([[0, 3, 1], [-2, 0, 0]], dtype=torch.int32), torch.tensor([2], dtype=torch.int32)
+    made, wanted = torch.tensordot(scorch.sparse(a), b, 1), torch.tensordot(a, b, 1)
+    assert made.dtype == wanted.dtype and torch.equal(made, wanted)
+
+
+NARROW_SUMS = torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16
+
+
+@pytest.mark.parametrize("dtype", NARROW_SUMS, ids=str)
+@pytest.mark.parametrize("given", (torch.bool, torch.int32, torch.float32), ids=str)
+def test_sums_have_the_type_that_is_asked_for(given, dtype):
+    a = torch.tensor([[0, 200, 0], [1, 0, 99]]).to(given)
+    for fmt in ("csr", "coo", "bsr(1,3)", "dense"):
+        A = scorch.sparse(a, fmt)
+        for dim in (None, 0, 1, (0, 1)):
+            made, wanted = A.sum(dim, dtype=dtype), a.sum(dim, dtype=dtype)
+            assert made.dtype == wanted.dtype and torch.equal(made, wanted)
+
+
 SUMS = "ij->j", "ij->", "ij->ji", "ii->i", "ii", "...j->...", "ij,ij->ij", "ij,k->i", "ij,k->kij", "ij,->ij"
 MIXED = "int8 int16", "int32 int64", "bool bool", "bool int32", "int32 float32", "float16 float64"
 EINSUMS = [(text, types) for text in (*SUMS, "ij,jk->ik") for types in ("int16 int16", "int32 int32")]

@@ -108,8 +108,8 @@ def tensordot(
             raise ValueError(
                 f"tensordot: {list(a.shape)} at {of_a} and {list(b.shape)} at {of_b} do not match"
             )
-        a = a.sum(i, keepdim=True) if a.shape[i] > b.shape[k] else a
-        b = b.sum(k, keepdim=True) if b.shape[k] > a.shape[i] else b
+        a = a.sum(i, keepdim=True, dtype=a.dtype) if a.shape[i] > b.shape[k] else a
+        b = b.sum(k, keepdim=True, dtype=b.dtype) if b.shape[k] > a.shape[i] else b
     left, right = ascii_lowercase[: rank(a)], list(ascii_lowercase[rank(a) : rank(a) + rank(b)])
     for i, k in zip(of_a, of_b, strict=True):
         right[k] = left[i]

@@ -122,7 +122,7 @@ def sum_(
     a = input if dtype is None else input.to(dtype)
     joins = torch.compiler.is_dynamo_compiling()  # other calls, as a program
     if len(dims) == a._ndim and not joins and not pads(a._fmt):
-        return _kept(a.values().sum(), dims, keepdim)
+        return _kept(a.values().sum(dtype=a._val.dtype), dims, keepdim)
     if a._ndim - len(dims) < 2:
         return _kept(kernel(a, dims, "+=").to(a._val.dtype), dims, keepdim)
     g = group(a, dims)
