@@ -253,3 +253,10 @@ def test_gradients_of_medians_and_gathers():
         y.square().sum().backward()
         f(d).square().sum().backward()
         torch.testing.assert_close(a.grad.to_dense(), d.grad * (x != 0))
+
+
+def test_nan_is_the_last_mode():
+    for row in ([0.0, torch.nan], [1.0, torch.nan], [0.0, 0.0, torch.nan], [torch.nan, 2.0, 2.0, 0.0]):
+        d = torch.tensor([row])
+        for one, other in zip(torch.mode(scorch.sparse(d), 1), torch.mode(d, 1), strict=True):
+            assert torch.equal(one, other)

@@ -247,7 +247,7 @@ def _commonest(e: Entries) -> torch.Tensor:
     mine = places(size == best[owner])
     chosen = torch.full((rows,), first.numel(), device="cpu").scatter_reduce(0, owner[mine], mine, "amin")
     chosen_value = torch.cat([value, value.new_full((1,), 1)])[chosen]
-    zero = (n - count == best) & (chosen_value > 0)
+    zero = (n - count == best) & ~(chosen_value < 0)  # NaN comes last
     last = torch.cat([first[1:], first.new_full((1,), order.numel())])[: first.numel()] - 1
     found = torch.cat([column[order][last], column.new_zeros(1)])[chosen]
     of = places(zero)
