@@ -457,6 +457,14 @@ def test_reductions_of_extents_without_entries():
         same(f(scorch.sparse(d), dim=()), f(d, dim=()))
 
 
+def test_products_of_stored_nan_and_infinity():
+    """A missing entry is a factor of zero among them."""
+    d = torch.tensor([[math.nan, math.inf, 2.0, 3.0, 0.0, -2.0], [0.0, 0.0, 0.0, 4.0, 0.0, 5.0]])
+    for f in (lambda a: a.prod(0), lambda a: a.prod(1), lambda a: a.prod()):
+        for format in FORMATS:
+            torch.testing.assert_close(f(scorch.sparse(d, format)), f(d), equal_nan=True)
+
+
 def test_products_and_variances_are_rounded_once():
     d = torch.full((1, 8), 40.0, dtype=torch.float16)
     d[0, 4:] = 1 / 40

@@ -229,9 +229,9 @@ def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     g = group(_widened(input), dims)
     if not g.size and g.key is not None:  # nothing is multiplied
         return _kept(torch.full(g.kept, 1, dtype=input.dtype, device="cpu"), dims, keepdim)
-    values, count = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values, _count(g)
-    result = torch.ones(g.n, dtype=values.dtype, device="cpu").scatter_reduce(0, g.slot, values, "prod")
-    result = torch.where(count < g.size, torch.zeros_like(result), result)
+    values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
+    full = _count(g) == g.size  # else a factor is zero, which leaves NaN and infinity NaN
+    result = full.to(values.dtype).scatter_reduce(0, g.slot, values, "prod")
     return _finish(input, g, result.to(input.dtype), dims, keepdim)
 
 
@@ -291,7 +291,7 @@ def aminmax(input: SparseTensor, *, dim: int | None = None, keepdim: bool = Fals
 def prod(
     input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
-    """``torch.prod``: 0 where an entry is missing."""
+    """``torch.prod``: a missing entry counts as 0."""
     if dtype is None and not input.dtype.is_floating_point:
         dtype = torch.int64
     return _product(input if dtype is None else input.to(dtype), dim, keepdim)
