@@ -431,6 +431,7 @@ def test_other_reductions():
         lambda a: a.norm(p=3, dim=1),
         lambda a: torch.linalg.vector_norm(a, 0), lambda a: torch.stack(list(torch.aminmax(a))), torch.trace,
         lambda a: F.normalize(a), lambda a: F.normalize(a, p=1, dim=0),
+        lambda a: a.renorm(2, 0, 5.0), lambda a: a.renorm(1, -1, 9.0), lambda a: a.renorm(math.inf, 1, 0),
         lambda a: a / a.sum(1, keepdim=True).clamp(min=1),
     ):  # fmt: skip
         agree(f, d)
@@ -455,6 +456,19 @@ def test_reductions_of_extents_without_entries():
     d = matrix() != 0
     for f in (torch.any, torch.all):
         same(f(scorch.sparse(d), dim=()), f(d, dim=()))
+
+
+def test_renorm_is_sparse():
+    agree(lambda a: a.renorm(2, 1, 3.0), cube(), formats=CUBES)
+    a = scorch.coo(torch.tensor([[0, 3], [1, 2]]), torch.tensor([3.0, 0.5]), (300_000, 300_000))
+    b = a.requires_grad_().renorm(2, 0, 1.0)
+    b.sum().backward()
+    assert b.format == a.format and b.values().tolist() == pytest.approx([1, 0.5])
+    assert a.grad.values().tolist() == pytest.approx([0, 1], abs=1e-6)
+    same(scorch.sparse(matrix().half()).renorm(2, 0, 5.0), matrix().half().renorm(2, 0, 5.0))
+    for wrong in ((0, 0, 1.0), (2, 0, -1.0)):
+        with pytest.raises(ValueError, match="renorm: expected"):
+            a.renorm(*wrong)
 
 
 def test_products_of_stored_nan_and_infinity():

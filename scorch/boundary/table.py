@@ -244,6 +244,7 @@ for _name in (
     "aminmax",
     "prod",
     "norm",
+    "renorm",
 ):
     _put(getattr(reduce, _name), _name)
 _put(reduce.with_mean(reduce.var), "var_mean")
@@ -258,7 +259,7 @@ _DENSE = {  # functions whose results are dense and as large as the first tensor
     "layer_norm rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d "
     "conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d "
     "grid_sampler_2d "
-    "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm inverse pinverse qr svd lu "
+    "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft inverse pinverse qr svd lu "
     "lu_unpack lu_solve cholesky cholesky_inverse cholesky_solve triangular_solve ormqr geqrf orgqr "
     "matrix_exp cross",
     torch.linalg: "inv inv_ex pinv qr svd lu lu_factor lu_factor_ex cholesky cholesky_ex eigh eig "

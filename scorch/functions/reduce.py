@@ -432,6 +432,19 @@ def cosine_similarity(
     return _plain((x * y).sum(dim)) / (sizes[0] * sizes[1])
 
 
+def renorm(input: SparseTensor, p: float, dim: int, maxnorm: float) -> SparseTensor:
+    """``torch.renorm``: parts along a dimension, scaled down to a norm where theirs is larger."""
+    if input._ndim < 2 or p <= 0 or maxnorm < 0:
+        raise ValueError(
+            f"renorm: expected two dimensions or more, p > 0 and maxnorm >= 0, got {input._ndim} dimensions, "
+            f"p={p} and maxnorm={maxnorm}"
+        )
+    dim = axis(dim, input._ndim)
+    sizes = vector_norm(_widened(input), p, [d for d in range(input._ndim) if d != dim])
+    scale = torch.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1).to(input.dtype)
+    return input * scale.view(-1, *[1] * (input._ndim - 1 - dim))
+
+
 def normalize(
     input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
 ) -> SparseTensor:
