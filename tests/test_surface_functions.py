@@ -471,6 +471,21 @@ def test_renorm_is_sparse():
             a.renorm(*wrong)
 
 
+def test_powers_by_tensors():
+    d, row = matrix(), torch.arange(1, 7) / 2
+    for exponent in (torch.tensor([2.0]).double(), row, row.expand(8, 6), torch.tensor(3)):
+        agree(lambda a, e=exponent: a.abs() ** e, d)
+        agree(lambda a, e=exponent: torch.float_power(a.abs(), e), d.float())
+    r = row.double().requires_grad_()
+    (scorch.sparse(d.abs()) ** r).sum().backward()
+    q = row.double().requires_grad_()
+    (d.abs() ** q).sum().backward()
+    same(r.grad, q.grad)
+    for exponent in (torch.zeros(6), -row, scorch.sparse(d), 0, 2j):
+        with pytest.raises(NotImplementedError, match="positive exponents only"):
+            scorch.sparse(d) ** exponent
+
+
 def test_products_of_stored_nan_and_infinity():
     """A missing entry is a factor of zero among them."""
     d = torch.tensor([[math.nan, math.inf, 2.0, 3.0, 0.0, -2.0], [0.0, 0.0, 0.0, 4.0, 0.0, 5.0]])

@@ -338,16 +338,20 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     return g(other, dense) if swapped else g(dense, other)
 
 
+def _is_positive(x: Number | torch.Tensor) -> bool:
+    return bool((x > 0).all()) if isinstance(x, torch.Tensor) else x > 0
+
+
 @partwise
 def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
-    """``torch.pow`` with a positive number as the exponent."""
-    number = is_scalar(exponent) and not isinstance(exponent, complex)
-    if isinstance(input, SparseTensor) and number and exponent > 0 and out is None:
+    """``torch.pow`` with positive exponents, a number or a dense tensor."""
+    plain = not isinstance(exponent, SparseTensor | complex) and out is None
+    if isinstance(input, SparseTensor) and plain and _is_positive(exponent):
         a = input.coalesce()
-        return a._with_values(torch.pow(a.values(), exponent))
+        return (_scalar if is_scalar(exponent) else _with_dense)(torch.pow, "pow", a, exponent, False)
     raise NotImplementedError(
-        "pow: a missing entry stays zero for positive numbers as exponents only: use scorch.map(A, f) for "
-        "the stored entries, or A.to_dense()"
+        "pow: a missing entry stays zero for positive exponents only, a number or a dense tensor: use "
+        "scorch.map(A, f) for the stored entries, or A.to_dense()"
     )
 
 
