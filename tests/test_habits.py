@@ -196,6 +196,13 @@ def test_dense_tensors_change_in_place(name, format):
     same(getattr(turned, name)(a), getattr(dense.clone(), name)(matrix()))
 
 
+@pytest.mark.parametrize("name", ["hypot_", "gt_", "eq_", "nextafter_", "clamp_min_", "xlogy_"])
+def test_dense_tensors_take_functions_in_place(name):
+    got, wanted = (matrix(seed=1, density=1.0).abs() for _ in range(2))
+    assert getattr(got, name)(scorch.sparse(matrix().abs())) is got
+    same(got, getattr(wanted, name)(matrix().abs()))
+
+
 def test_dense_tensors_that_change():
     a, dense = scorch.sparse(matrix()), matrix(seed=1, density=1.0)
     same(dense.clone().add_(a, alpha=3), dense + 3 * matrix())
@@ -211,8 +218,10 @@ def test_dense_tensors_that_change():
         torch.zeros(8, 6, dtype=torch.int64).add_(a)
     with pytest.raises(ValueError, match="which is changed"):
         torch.zeros(6).double().add_(a)
-    with pytest.raises(NotImplementedError, match="div_"):
+    with pytest.raises(NotImplementedError, match="div of a dense tensor by a SparseTensor"):
         dense.clone().div_(a)
+    with pytest.raises(NotImplementedError, match="the operation that returns a result"):
+        dense.clone().pow_(a)
 
 
 CHANGED = {  # y [8, 8], a a matrix [8, 6], x [6, 8]
@@ -225,6 +234,12 @@ CHANGED = {  # y [8, 8], a a matrix [8, 6], x [6, 8]
     "addcmul_": lambda y, a, x: y[:, :6].addcmul_(a, a, value=2),
     "addcdiv_": lambda y, a, x: y[:, :6].addcdiv_(a, x.T + 9),
     "lerp_": lambda y, a, x: y[:, :6].lerp_(a, 0.25),
+    "copysign_": lambda y, a, x: y[:, :6].copysign_(a),
+    "atan2_": lambda y, a, x: y[:, :6].atan2_(a),
+    "index_add_": lambda y, a, x: y[:, :6].index_add_(0, torch.arange(8).flip(0), a, alpha=2),
+    "index_copy_": lambda y, a, x: y[:, :6].index_copy_(0, torch.arange(8).flip(0), a),
+    "masked_scatter_": lambda y, a, x: y[:, :6].masked_scatter_((a > 0).to_dense(), a),
+    "scatter_add_": lambda y, a, x: y[:, :6].scatter_add_(1, torch.arange(6).repeat(8, 1), a),
 }
 
 
@@ -242,6 +257,28 @@ def test_dense_tensors_take_products_in_place(name):
         found.append([y.detach(), grad, torch.zeros(()) if x.grad is None else x.grad])
     for one, other in zip(*found, strict=True):
         same(one, other)
+
+
+MASKS = "|=", "^=", "&="
+METHODS = "logical_or_", "logical_xor_", "logical_and_", "bitwise_or_", "bitwise_xor_", "ne_"
+
+
+@pytest.mark.parametrize(
+    "change", (*(f"v {sign} f" for sign in MASKS), *(f"v.{name}(f)" for name in METHODS))
+)
+def test_masks_change_in_place(change):
+    """A dense mask by any, a sparse one by one of what it stores."""
+    v, f, within = matrix(density=1.0, seed=1) > 0, matrix() > 0, matrix() > 2
+    for fmt in ("csr", "coo", "bsr(2,2)"):
+        for whole, left, right in ((v, v.clone(), f), (f, scorch.sparse(matrix(), fmt) > 0, within)):
+            names, wanted = {"v": left, "f": scorch.sparse(right, fmt)}, {"v": whole.clone(), "f": right}
+            exec(change, names)
+            exec(change, wanted)
+            same(names["v"], wanted["v"])
+            assert names["v"] is left
+    if "and" not in change and "&" not in change:
+        with pytest.raises(ValueError, match="entries that are stored here too"):
+            exec(change, {"v": scorch.sparse(within), "f": scorch.sparse(f)})
 
 
 def test_products_in_place_say_what_does_not_fit():

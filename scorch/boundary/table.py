@@ -406,20 +406,22 @@ _put_any(pointwise.allclose, "allclose")
 
 # ---- in place ----
 _IN_PLACE = (
-    "add addcdiv addcmul bernoulli bitwise_and bitwise_left_shift bitwise_right_shift clamp clamp_max "
-    "clamp_min clip copysign div divide exponential fill floor_divide fmod hypot lerp logical_and "
-    "masked_fill mul multiply normal pow random remainder sub subtract true_divide uniform xlogy zero"
+    "addcdiv addcmul bernoulli clamp clamp_max clamp_min clip exponential fill lerp masked_fill normal pow "
+    "random uniform zero"
 )
-for _name in f"{_IN_PLACE} {_KEEP_ZERO} {_PROBED}".split():
+for _name in [*pointwise.BINARY, *f"{_IN_PLACE} {_KEEP_ZERO} {_PROBED}".split()]:
     if hasattr(torch.Tensor, f"{_name}_"):
         _put_any(pointwise.in_place(getattr(torch.Tensor, f"{_name}_"), f"{_name}_"), f"{_name}_")
-for _name in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "and", "lshift", "rshift"):
+for _name in ("pow", *(name for name in _OPERATORS if hasattr(torch.Tensor, f"__i{name}__"))):
     _f = getattr(torch.Tensor, f"{_OPERATORS.get(_name, _name)}_")
     _put_any(pointwise.in_place(_f, f"__i{_name}__"), f"__i{_name}__")
 _put(writing.cut(torch.le, "tril_"), "tril_")
 _put(writing.cut(torch.ge, "triu_"), "triu_")
-for _name in ("addmm", "addmv", "addr", "addbmm", "baddbmm"):
-    _put_any(pointwise.changing(getattr(products, _name), f"{_name}_"), f"{_name}_")
+for _name in (
+    "addmm", "addmv", "addr", "addbmm", "baddbmm", "index_add", "index_copy", "index_reduce",
+    "masked_scatter", "scatter", "scatter_add", "scatter_reduce",
+):  # fmt: skip
+    _put_any(pointwise.changing(HANDLERS[getattr(torch, _name)], f"{_name}_"), f"{_name}_")
 for _name in ("fill_diagonal_", "index_fill_", "index_put_"):
     _put(getattr(writing, _name), _name)
 

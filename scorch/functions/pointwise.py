@@ -508,7 +508,7 @@ def changing(f: Callable, name: str) -> Callable:
     return changed
 
 
-_OF_THREE = {f.__name__: changing(f, f"{f.__name__}_") for f in (lerp, addcmul, addcdiv)}
+_OTHERS = {"addcdiv", "addcmul", "clamp", "clamp_max", "clamp_min", "clip", "lerp"}
 
 
 def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
@@ -516,20 +516,20 @@ def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -
     if name in _CHOICES and all(y.numel() <= x.numel() for y in args if isinstance(y, SparseTensor)):
         dense = [y.to_dense() if isinstance(y, SparseTensor) else y for y in args]
         return getattr(x, f"{name}_")(*dense, **kwargs)
-    if name in _OF_THREE:
-        return _OF_THREE[name](x, *args, **kwargs)
-    a = args[0] if len(args) == 1 and not set(kwargs) - {"alpha"} else None
-    if name not in ("add", "sub", "subtract", "mul", "multiply") or not isinstance(a, SparseTensor):
+    if name not in BINARY and name not in _OTHERS:
         raise NotImplementedError(
             f"{name}_ on a dense tensor with a SparseTensor: use its to_dense(), or the operation that "
             f"returns a result"
         )
+    a = args[0] if len(args) == 1 and not set(kwargs) - {"alpha"} else None
+    if name not in ("add", "sub", "subtract") or not isinstance(a, SparseTensor):
+        return changing(getattr(torch, name), f"{name}_")(x, *args, **kwargs)
     if _torch.broadcast(x.shape, a.shape) != tuple(x.shape):
         raise ValueError(
             f"{name}_: {tuple(a.shape)} does not broadcast to {tuple(x.shape)}, which is changed"
         )
     refuse_narrower(f"{name}_", torch.promote_types(x.dtype, a.dtype), x.dtype)
-    if "mul" in name or x.dtype == torch.bool or not a._ndim:
+    if x.dtype == torch.bool or not a._ndim:
         return changing(BINARY[name], f"{name}_")(x, a, **kwargs)
     if any(n > 1 and not step for n, step in zip(x.shape, x.stride(), strict=True)):
         raise RuntimeError(
