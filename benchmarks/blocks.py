@@ -1,8 +1,8 @@
 """Suite of matrices in csr with full blocks: weights pruned in blocks, systems with several unknowns a node.
 
 Nobody says so: "Scorch" is csr that is known to be multiplied often, where the blocks are found. Blocks that
-a user converts to by hand are a column of their own. Every call gives a fresh result. SciPy has the blocks, MKL
-keeps its handle, hinted. Kinds marked "held" were not looked at while rules were written.
+a user converts to by hand are a column of their own. Every call gives a fresh result. SciPy has the blocks,
+MKL keeps its handle, hinted. Kinds marked "held" were not looked at while rules were written.
 """
 
 from collections.abc import Callable, Iterator
