@@ -498,6 +498,25 @@ def caller() -> str:
     return frame.f_globals.get("__name__", "") if frame is not None else ""  # autograd's thread has no other
 
 
+_ATTENTION = ("multi_head_attention_forward", "merge_masks")
+
+
+def in_attention(*where: str) -> bool:
+    """Whether a function of torch's multi-head attention, any or one of these, called into this package."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("scorch.", "torch.")):
+        if frame.f_code.co_name in (where or _ATTENTION):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def traces_attention() -> bool:
+    """Whether torch.compile traces such a function: the graph that it makes does not say so."""
+    context = sys.modules["torch._guards"].TracingContext if _makes_graph() else None
+    return context is not None and any(f.name in _ATTENTION for f in context.extract_stack())
+
+
 def fills_later() -> bool:
     """Whether torch loads a file of its older format: it makes all tensors first, and reads numbers then."""
     frame = sys._getframe(1)

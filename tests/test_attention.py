@@ -691,6 +691,95 @@ def test_a_mask_whose_true_forbids_is_named():
         layer(x, x, x, attn_mask=scorch.sparse(mask), need_weights=False)
 
 
+MODULES = ({}, {"add_bias_kv": True}, {"add_bias_kv": True, "add_zero_attn": True})
+
+
+def masks_of_a_module(format="csr", n=6):
+    """A sparse mask, the dense one that torch takes, and padding of keys: none, numbers, bool."""
+    place = torch.arange(n)
+    seen = (place[:, None] - place).abs() < 2
+    bias = torch.rand(n, n, generator=generator())
+    padded = (place > 4).expand(2, n)
+    mask, dense = scorch.sparse(bias * seen, format), bias.masked_fill(~seen, -torch.inf)
+    return mask, dense, (None, torch.zeros(2, n).masked_fill(padded, -torch.inf), padded)
+
+
+@pytest.mark.filterwarnings("ignore:Support for mismatched")
+@pytest.mark.parametrize("format", ("csr", "coo", "ell(3)"))
+@pytest.mark.parametrize("heads", (False, True))
+@pytest.mark.parametrize("options", MODULES)
+@pytest.mark.parametrize("weights", (False, True))
+def test_torchs_module_with_padding_and_keys_of_its_own(format, heads, options, weights):
+    mask, dense, paddings = masks_of_a_module(format)
+    if heads:
+        mask, dense = torch.stack([mask] * 4), dense.expand(4, 6, 6)
+    x, layer = torch.rand(2, 6, 8), torch.nn.MultiheadAttention(8, 2, batch_first=True, **options)
+    for padding in paddings:
+        found = []
+        for given in (mask, dense):
+            layer.zero_grad()
+            given = given.detach().clone().requires_grad_()
+            y, w = layer(x, x, x, attn_mask=given, key_padding_mask=padding, need_weights=weights)
+            (y.square().sum() + (w.square().sum() if weights else 0)).backward()
+            grad = given.grad.to_dense() if given is not dense else given.grad
+            found.append(
+                [y, grad.nan_to_num(0) * (dense > -torch.inf), *(p.grad for p in layer.parameters())]
+            )
+        torch.testing.assert_close(*found)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("padded", (False, True))
+@pytest.mark.parametrize("norm_first", (False, True))
+@pytest.mark.parametrize("activation", ("relu", "gelu"))
+def test_torchs_layers_in_inference(padded, norm_first, activation):
+    mask, dense, paddings = masks_of_a_module()
+    x, how = torch.rand(2, 6, 8), {"src_key_padding_mask": paddings[padded]}
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0, activation, batch_first=True, norm_first=norm_first)
+    for heads in (1, 4):
+        given = mask if heads == 1 else torch.stack([mask] * 4)
+        for model, name in ((layer, "src_mask"), (torch.nn.TransformerEncoder(layer, 2), "mask")):
+            wanted = model.eval()(x, **{name: dense}, **how)
+            with torch.no_grad():
+                torch.testing.assert_close(model(x, **{name: given}, **how), wanted)
+
+
+def test_torchs_module_compiles_with_padding():
+    mask, dense, (_, padding, _) = masks_of_a_module()
+    x, layer = torch.rand(2, 6, 8), torch.nn.MultiheadAttention(8, 2, batch_first=True, add_bias_kv=True)
+
+    def f(mask):
+        return layer(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0]
+
+    torch.testing.assert_close(torch.compile(f, backend="aot_eager", fullgraph=True)(mask), f(dense))
+
+
+def test_a_graph_of_two_masks_in_inference_says_what_to_do():
+    mask, _, (_, padding, _) = masks_of_a_module()
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0, batch_first=True).eval()
+    x, compiled = torch.rand(2, 6, 8), torch.compile(layer, backend="aot_eager", fullgraph=True)
+    with torch.no_grad(), pytest.raises(Exception, match=r"set_fastpath_enabled\(False\)"):
+        compiled(x, src_mask=mask, src_key_padding_mask=padding)
+
+
+@pytest.mark.filterwarnings("ignore:Support for mismatched")
+@pytest.mark.parametrize("training", (False, True))
+@pytest.mark.parametrize("weights", (False, True))
+def test_masks_whose_true_forbids_are_named(training, weights):
+    mask, dense, paddings = masks_of_a_module()
+    x, layer = torch.rand(2, 6, 8), torch.nn.MultiheadAttention(8, 2, batch_first=True).train(training)
+    with torch.set_grad_enabled(training):
+        for padding in paddings[:2]:
+            with pytest.raises(RuntimeError, match="whose True forbids: give it a dense"):
+                given = scorch.sparse(dense == -torch.inf)
+                layer(x, x, x, attn_mask=given, key_padding_mask=padding, need_weights=weights)
+        padding = scorch.sparse(paddings[2].contiguous())
+        with pytest.raises(RuntimeError, match="whose True forbids: give it a dense"):
+            layer(x, x, x, key_padding_mask=padding, need_weights=weights)
+        with pytest.raises(TypeError, match="got two: give it a dense key_padding_mask"):
+            layer(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=weights)
+
+
 def test_what_dense_masks_are_refused():
     q, k, v = tensors(1, 2, n=8, m=8)
     said = r"expected a mask \[\.\.\., 8, 8\] .*, got \[4, 6\], which is tile=\(2, 3\) for .* blocks \[2, 2\]"

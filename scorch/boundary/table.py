@@ -19,6 +19,7 @@ from ..functions import (
     choose,
     composite,
     losses,
+    masks,
     order,
     places,
     pointwise,
@@ -113,6 +114,8 @@ _put_any(lambda *matrices, out=None: products.multi_dot(matrices, out=out), "cha
 HANDLERS[torch.sparse.mm] = products.sparse_mm
 HANDLERS[F.linear] = products.linear
 HANDLERS[F.scaled_dot_product_attention] = attention.scaled_dot_product_attention
+HANDLERS[torch._transformer_encoder_layer_fwd] = attention.encoder_layer
+HANDLERS[torch._native_multi_head_attention] = masks.refuse
 
 # ---- layout and type ----
 _put(lambda input, *order, dims=None: input.permute(*order, dims=dims), "permute")

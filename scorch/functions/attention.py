@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch._guards import detect_fake_mode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
@@ -200,5 +201,44 @@ def _dot_product(
             "scaled_dot_product_attention: expected attn_mask or is_causal, got both: use tril()"
         )
     query, key, value = _broadcast((query, key, value), 3 if enable_gqa else 2)
-    additive = isinstance(attn_mask, SparseTensor) and attn_mask.dtype != torch.bool
+    additive = False
+    if isinstance(attn_mask, SparseTensor):
+        additive = attn_mask.dtype != torch.bool
+        if attn_mask.dim() > 1 and 1 in attn_mask.shape[-2:]:
+            attn_mask = attn_mask.expand(*attn_mask.shape[:-2], query.shape[-2], key.shape[-2])
     return attention(query, key, value, attn_mask, scale=scale, additive=additive, dropout_p=dropout_p)
+
+
+def encoder_layer(
+    src: torch.Tensor,
+    width: int,
+    heads: int,
+    projection: torch.Tensor,
+    projection_bias: torch.Tensor,
+    output: torch.Tensor,
+    output_bias: torch.Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    *weights: torch.Tensor | int,
+) -> torch.Tensor:
+    """``nn.TransformerEncoderLayer`` in inference, for which torch has a function of its own."""
+    *first, scale, shift, up, up_bias, down, down_bias, mask, kind = weights
+    mask = mask[:, None, None] if kind == 1 else mask  # of keys alone
+
+    def attend(x: torch.Tensor) -> torch.Tensor:
+        projected = F.linear(x, projection, projection_bias).unflatten(-1, (3, heads, -1))
+        q, k, v = projected.permute(2, 0, 3, 1, 4)
+        y = scaled_dot_product_attention(q, k, v, mask)
+        return F.linear(y.transpose(1, 2).flatten(2), output, output_bias)
+
+    def feed(x: torch.Tensor) -> torch.Tensor:
+        return F.linear((F.gelu if use_gelu else F.relu)(F.linear(x, up, up_bias)), down, down_bias)
+
+    before = lambda x: F.layer_norm(x, (width,), *first, eps)  # noqa: E731
+    after = lambda x: F.layer_norm(x, (width,), scale, shift, eps)  # noqa: E731
+    if norm_first:
+        x = src + attend(before(src))
+        return x + feed(after(x))
+    x = before(src + attend(src))
+    return after(x + feed(x))

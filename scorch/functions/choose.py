@@ -11,6 +11,7 @@ import torch
 from .. import _torch
 from ..tensor.entries import (
     Entries,
+    broadcast,
     build,
     distinct,
     entries,
@@ -21,7 +22,7 @@ from ..tensor.entries import (
 )
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
-from .pointwise import UNION, broadcast, format_of, gather, is_scalar, merged
+from .pointwise import UNION, format_of, gather, is_scalar, merged
 from .writing import looked_up
 
 

@@ -20,22 +20,20 @@ import torch
 from .. import _C, _torch
 from ..tensor.entries import (
     Entries,
+    broadcast,
     build,
-    canonical,
-    entries,
     find,
     kept_format,
     merge,
     places,
     ravel,
-    runs,
     same_structure,
 )
 from ..tensor.format import is_composed
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, partwise
 from ..tensor.values import refuse_read_only
-from . import kernels
+from . import kernels, masks
 from .writing import (
     cleared,
     filled,
@@ -140,21 +138,6 @@ def dropout(
 
 
 # ---- two tensors ----
-def broadcast(a: SparseTensor, shape: Sequence[int]) -> Entries:
-    """The entries of ``a`` repeated to a larger shape."""
-    e = entries(a)
-    if e.shape == tuple(shape):
-        return e
-    indices = torch.cat([e.indices.new_zeros(len(shape) - a._ndim, e.values.numel()), e.indices])
-    own, values = (1,) * (len(shape) - a._ndim) + e.shape, e.values
-    for d, (n, m) in enumerate(zip(own, shape, strict=True)):
-        if n != m:
-            source, at = runs(torch.full((values.numel(),), m, device="cpu"))
-            indices, values = indices[:, source], values[source]
-            indices[d] = at
-    return canonical(tuple(shape), indices, values)
-
-
 def expand(
     input: SparseTensor,
     *sizes: int | Sequence[int],
@@ -168,7 +151,7 @@ def expand(
     shape = tuple(n if m == -1 else m for n, m in pairs)
     if len(size) < len(own) or any(m < 0 or n not in (-1, 1, m) for n, m in zip(own, shape, strict=True)):
         raise ValueError(f"expand: {tuple(input.shape)} does not broadcast to {tuple(size)}")
-    return input if shape == own else _spread(input, shape)
+    return input if shape == own or _torch.in_attention("merge_masks") else _spread(input, shape)
 
 
 def _spread(a: SparseTensor, shape: Sequence[int]) -> torch.Tensor:
@@ -364,6 +347,7 @@ def float_power(input: object, exponent: object, *, out: None = None) -> torch.T
 BINARY = {
     name: binary(getattr(torch, name), name, kind) for kind, names in _KINDS.items() for name in names.split()
 }  # the functions of two tensors of torch, by name
+BINARY["add"] = masks.joining(BINARY["add"])
 SPECIAL = {
     name: binary(getattr(torch.special, name), name, kind)
     for kind, names in _SPECIAL.items()

@@ -14,7 +14,7 @@ from ..tensor.format import is_composed, pads, repeats
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
 from ..tensor.values import kept, needs_grad
-from . import autocast, expressions, notation
+from . import autocast, expressions, masks, notation
 from .dynamic import unwrapped
 from .gradients import affine_node
 from .multiply import (
@@ -350,6 +350,8 @@ def baddbmm(
     **how: object,
 ) -> torch.Tensor:
     """``torch.baddbmm``, of which any operand is sparse."""
+    if isinstance(input, SparseTensor) and _torch.in_attention():
+        return torch.baddbmm(masks.unseen(input), batch1, batch2)
     return _added(
         "baddbmm", input, lambda: _of_ranks("baddbmm", 3, 3, batch1, batch2), **how, out_dtype=out_dtype
     )

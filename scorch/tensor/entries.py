@@ -331,6 +331,21 @@ def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return run, torch.arange(n, device="cpu") - start[run]
 
 
+def broadcast(a: SparseTensor, shape: Sequence[int]) -> Entries:
+    """The entries of ``a`` repeated to a larger shape."""
+    e = entries(a)
+    if e.shape == tuple(shape):
+        return e
+    indices = torch.cat([e.indices.new_zeros(len(shape) - a._ndim, e.values.numel()), e.indices])
+    own, values = (1,) * (len(shape) - a._ndim) + e.shape, e.values
+    for d, (n, m) in enumerate(zip(own, shape, strict=True)):
+        if n != m:
+            source, at = runs(torch.full((values.numel(),), m, device="cpu"))
+            indices, values = indices[:, source], values[source]
+            indices[d] = at
+    return canonical(tuple(shape), indices, values)
+
+
 def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
     """Where the keys of two ascending lists are in their union, and its size."""
     if _torch.in_graph():

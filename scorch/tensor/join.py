@@ -439,8 +439,8 @@ def pad(
     """``F.pad``; negative numbers cut off."""
     if mode != "constant":
         return _pad_from_inside(input, list(pad), mode)
-    if value:
-        return _pad_with(input, list(pad), value)
+    if value or (input._ndim > 2 and _torch.in_attention()):  # which sees zeros
+        return _pad_with(input, list(pad), value or 0)
     if len(pad) % 2 or len(pad) > 2 * input._ndim:
         raise ValueError(f"pad: expected pairs for at most {input._ndim} dimensions, got {tuple(pad)}")
     e, n = entries(input), input._ndim
@@ -457,8 +457,15 @@ def pad(
     return build(Entries(tuple(shape), indices, e.values), kept_format(input, range(n)), input.index_dtype)
 
 
+def _full(like: SparseTensor, shape: Sequence[int], value: float, format: str) -> torch.Tensor:
+    """Of a shape, a value stored everywhere, be it zero."""
+    n = math.prod(shape)
+    indices = unravel(torch.arange(n, device="cpu"), shape)
+    return build(Entries(tuple(shape), indices, like._val.new_full((n,), value)), format, like.index_dtype)
+
+
 def _pad_with(input: SparseTensor, pad: list[int], value: float) -> SparseTensor:
-    """With another value than zero, which is stored; what was missing stays so. Blocks are taken apart."""
+    """With a value that is stored; what was missing stays so. Blocks are taken apart."""
     a = input.convert("coo") if fills(layout(input._fmt, input._ndim)) else input
     kept = kept_format(a, range(a._ndim))
     for k, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
@@ -466,9 +473,7 @@ def _pad_with(input: SparseTensor, pad: list[int], value: float) -> SparseTensor
         sides = []
         for n in (before, after):
             shape = [n if e == d else m for e, m in enumerate(a.shape)]
-            sides.append(
-                [sparse(torch.full(shape, value, dtype=a.dtype, device="cpu"), kept)] if n > 0 else []
-            )
+            sides.append([_full(a, shape, value, kept)] if n > 0 else [])
         cut = narrow(a, d, max(-before, 0), a.shape[d] + min(before, 0) + min(after, 0))
         a = cat([*sides[0], cut, *sides[1]], d)
     return a
