@@ -27,6 +27,15 @@ PRODUCTS = {
     "linear, batched": lambda a: F.linear(torch.stack([X.T, X.T]), a, torch.ones(8)),
     "einsum": lambda a: torch.einsum("ij,jk->ik", a, X),
     "einsum of three": lambda a: torch.einsum("ij,jk,kl->il", a, X, torch.eye(3)),
+    "mv": lambda a: torch.mv(a, X[:, 0]),
+    "addmv": lambda a: torch.addmv(torch.ones(8), a, X[:, 0]),
+    "dot": lambda a: torch.dot(a[0], X[:, 0]),
+    "inner": lambda a: torch.inner(a, X.T),
+    "inner of vectors": lambda a: torch.inner(a[0], X[:, 0]),
+    "outer": lambda a: torch.outer(a[0], X[:, 0]),
+    "addr": lambda a: torch.addr(torch.ones(6, 6), a[0], X[:, 0]),
+    "addbmm": lambda a: torch.addbmm(B, torch.stack([a, a]), torch.stack([X, X])),
+    "vecdot": lambda a: torch.linalg.vecdot(a, X[:, 0][None]),
     "float64": lambda a: a.double() @ X.double(),
 }
 

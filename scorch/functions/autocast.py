@@ -7,6 +7,7 @@ after them asks here, and calls the same function again with its operands cast a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 import torch
 
@@ -37,3 +38,16 @@ def called(f: Callable[..., torch.Tensor], *operands: object, **options: object)
     operands = cast(*operands)
     with torch.autocast("cpu", enabled=False):
         return f(*operands, **options)
+
+
+def uncast(f: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """f, a product that torch leaves as it is under autocast."""
+
+    @wraps(f)
+    def call(*operands: object, **options: object) -> torch.Tensor:
+        if not is_on():
+            return f(*operands, **options)
+        with torch.autocast("cpu", enabled=False):
+            return f(*operands, **options)
+
+    return call

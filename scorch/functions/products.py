@@ -230,11 +230,13 @@ def bmm(
     return _of_ranks("bmm", 3, 3, input, mat2, out=out, out_dtype=out_dtype)
 
 
+@autocast.uncast
 def mv(input: torch.Tensor, vec: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``torch.mv``."""
     return _of_ranks("mv", 2, 1, input, vec, out=out)
 
 
+@autocast.uncast
 def dot(input: torch.Tensor, tensor: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``torch.dot``."""
     return _of_ranks("dot", 1, 1, input, tensor, out=out)
@@ -332,11 +334,13 @@ def addmm(
     return _added("addmm", input, lambda: _of_ranks("addmm", 2, 2, mat1, mat2), **how, out_dtype=out_dtype)
 
 
+@autocast.uncast
 def addmv(input: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, **how: object) -> torch.Tensor:
     """``torch.addmv``, of which any operand is sparse."""
     return _added("addmv", input, lambda: _of_ranks("addmv", 2, 1, mat, vec), **how)
 
 
+@autocast.uncast
 def addr(input: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, **how: object) -> torch.Tensor:
     """``torch.addr``, of which any operand is sparse."""
     return _added("addr", input, lambda: outer(vec1, vec2), **how)
@@ -362,6 +366,7 @@ def addbmm(input: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, **ho
     return _added("addbmm", input, lambda: expressions.einsum("bij,bjk->ik", batch1, batch2), **how)
 
 
+@autocast.uncast
 def outer(input: torch.Tensor, vec2: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``torch.outer``."""
     if (rank(input), rank(vec2)) != (1, 1):
@@ -406,6 +411,8 @@ def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None 
         raise ValueError(
             f"inner: expected last dimensions of one extent, got {list(input.shape)} and {list(other.shape)}"
         )
+    if rank(input) == rank(other) == 1:
+        return dot(input, other, out=out)
     if rank(other) < 3:
         return torch.matmul(input, other.mT if rank(other) > 1 else other, out=out)
     return torch.tensordot(input, other, ([-1], [-1]), out=out)

@@ -28,6 +28,7 @@ from ..tensor.entries import (
 from ..tensor.format import pads
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor
+from . import autocast
 from .expressions import einsum, evaluate
 
 Dims = int | Sequence[int] | None
@@ -419,6 +420,8 @@ def _plain(x: torch.Tensor) -> torch.Tensor:
 
 def vecdot(input: torch.Tensor, y: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     """``torch.linalg.vecdot``."""
+    if autocast.is_on():
+        return autocast.called(vecdot, input, y, dim=dim)
     return (input * y).sum(dim)
 
 
