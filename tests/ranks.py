@@ -119,6 +119,10 @@ def fsdp(rank, mesh, folder):
     fully_shard(shared, mesh=mesh)
     assert scorch.is_sparse(shared.graph) and isinstance(shared.last.values, DTensor)
     trained_alike(shared, alone, rank, lambda grad: grad.full_tensor())
+    mask = torch.ones(shared.last.out_features, shared.last.in_features)
+    refused(
+        lambda: shared.last.set_pattern(mask), NotImplementedError, "and set the pattern before fully_shard"
+    )
     refused(lambda: fully_shard(Net(parameter=True), mesh=mesh), NotImplementedError, "hold the values")
 
 

@@ -193,7 +193,8 @@ class Linear(nn.Module):
         an AveragedModel, too, before its next update: it averages values by their position.
 
         Raises: ValueError, TypeError: mask or values do not fit, or the optimizer does not train this layer.
-            NotImplementedError: the optimizer keeps what is no number for each value (LBFGS).
+            NotImplementedError: the optimizer keeps what is no number for each value (LBFGS), or fully_shard
+            has cut the values.
             RuntimeError: the values are computed from another parameter, as under torch.nn.utils.prune. Where
             it raises, nothing has changed.
         """
@@ -201,6 +202,11 @@ class Linear(nn.Module):
             raise RuntimeError(
                 "set_pattern: expected values that are a parameter of this layer, got some that are computed "
                 "from another one, as torch.nn.utils.prune does: call prune.remove(layer, 'values') first"
+            )
+        if hasattr(self.values, "full_tensor"):
+            raise NotImplementedError(
+                "set_pattern: expected all values, got a DTensor of them, as fully_shard leaves it: make the "
+                "layer anew and set the pattern before fully_shard"
             )
         shape = (self.out_features, self.in_features)
         index_dtype = getattr(self, self._structure[-1]).dtype if self._structure else None
