@@ -200,6 +200,18 @@ def test_blocks_read_the_values_where_they_are():
         assert torch.equal(b @ x, (2 * d + 2 * (d != 0)) @ x)
 
 
+@pytest.mark.parametrize("columns", (0, 5, 40))
+def test_rows_of_blocks_that_are_fetched_ahead(columns):
+    d = blocks(4096, 2048, 8, 16, 0.2)
+    a = scorch.sparse(d, format="csr").optimize(calls=1_000_000)
+    assert a.values().nbytes > 4 << 20
+    x = torch.arange(2048 * max(columns, 1) * 1.0).remainder(5)
+    x = x.reshape(2048, columns) if columns else x
+    assert torch.equal(a @ x, d @ x) and derived(a)
+    rows = x.reshape(2048, -1).T.contiguous()
+    assert torch.equal(torch.nn.functional.linear(rows, a), rows @ d.T)
+
+
 def test_what_is_missing_is_not_multiplied():
     d = blocks(96, 96, 4, 4)
     a, x = scorch.sparse(d, format="csr").optimize(calls=1_000_000), torch.ones(96, 40)

@@ -3,6 +3,8 @@
  * A loop over positions reads, at every coordinate, a row of a dense operand. Where the operand is larger than the
  * caches each row is a wait for memory, unless it is prefetched. The position ahead is the last one of the level at
  * most, so only addresses of the operand are prefetched. */
+#include <math.h>
+
 #include "private.h"
 
 #define LINE 64 /* bytes of a cache line */
@@ -79,6 +81,30 @@ static void look(const Nest *n, void *ctx)
     if (!nest_runs_along(n)) return;
     a->along = n->ix;
     nest_walk(n->body, read_along, a);
+}
+
+#define FAR (4 << 20) /* bytes of values that leave the near caches */
+
+/* The rows of a row of blocks lie one after the other, each too short for processors to foresee: fetches what the next row
+ * of blocks, if it has as many, has in the place of the entry at pos. */
+void ahead_planes(Low *l, const Tensor *t, Val *pos)
+{
+    const Where *w = lower_where(l, t);
+    const int level = lower_level(l, t), last = t->format.nlevel - 1;
+    if (level >= last || !sc_kind_of(&t->format.level[level + 1])->planar || !w->first || counting(l)) return;
+    if (lower_index(l, tensor_level_index(t, level + 1))) return; /* one row is walked by itself */
+    const int64_t each = LINE / (int64_t)sc_dtype_size(t->dtype);
+    if (ldexp((double)sc_dtype_size(t->dtype), t->positions[last]) <= FAR) return;
+    int64_t block = 1;
+    for (int k = level + 1; k <= last; k++) block *= t->format.level[k].block;
+    Val *next = plus(l, pos, val_op(l->p, O_SUB, w->beyond, w->first));
+    next = val_op(l->p, O_MIN, next, ahead_last(l, t, level));
+    Val *at = lower_let(l, "next", times(l, next, num(l, block)));
+    for (int64_t k = 0; k < block && k < MAXLINES * each; k += each) {
+        Stmt *s = lower_put(l, S_FETCH);
+        s->buf = lower_buf(l, B_VAL, t, 0);
+        s->a = plus(l, at, num(l, k));
+    }
 }
 
 Val *ahead_last(Low *l, const Tensor *t, int level)

@@ -103,6 +103,7 @@ static void position_tiles(Low *l, const Nest *n, const Fibre *f)
 
 static void at_coordinate(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *coord, Val *slot)
 {
+    ahead_planes(l, f->t, pos);
     level_enter(l, f->t, pos, NULL);
     lower_bind(l, n->ix, lower_let(l, lower_index_name(l, n->ix), coord));
     if (slot) l->e.coord[n->ix.var].slot = slot;

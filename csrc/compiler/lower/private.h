@@ -27,11 +27,11 @@ typedef struct { /* what is known of an index variable */
 typedef struct {               /* where a tensor stands; Env.known says how many of its levels are resolved */
     Val *pos[SC_MAXLEVEL + 1]; /* the position at level l is pos[l + 1]; pos[0] is 0 */
     Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
-    Val *first, *beyond;       /* those of the fibre of a compressed level that the last one stands in, or null */
-    Val *tile_lo, *tile_hi;    /* a tile of the positions of the next level */
-    Local *cursor;             /* where a search in the next level goes on from, or null */
-    const Fibre *fibre;        /* with a cursor: the part of that level that it moves in */
-    bool steps;                /* the cursor moves position by position, without jumps */
+    Val *first, *beyond; /* those of the fibre of a compressed level that the last one stands in, or null */
+    Val *tile_lo, *tile_hi; /* a tile of the positions of the next level */
+    Local *cursor;          /* where a search in the next level goes on from, or null */
+    const Fibre *fibre;     /* with a cursor: the part of that level that it moves in */
+    bool steps;             /* the cursor moves position by position, without jumps */
 } Where;
 
 typedef struct {
@@ -375,7 +375,8 @@ void weigh_step(Low *, sc_step *, const Tensor *units);
 
 /* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
 void ahead_fetch(Low *, const Nest *n, Val *pos);
-Val *ahead_last(Low *, const Tensor *, int level); /* the last position of a level */
+void ahead_planes(Low *, const Tensor *, Val *pos); /* before that */
+Val *ahead_last(Low *, const Tensor *, int level);  /* the last position of a level */
 
 /* eval.c */
 typedef struct {
