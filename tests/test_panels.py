@@ -411,3 +411,60 @@ def test_few_rows(rows, dtype):
     torch.testing.assert_close(y @ W, (y.double() @ w.double()).to(dtype))
     tiled = scorch.einsum("bi,ji->bj", x, W, schedule="tile(b: 4)")
     torch.testing.assert_close(tiled, linear(x.double(), w.double()).to(dtype))
+
+
+# ---- layouts that move values, of what is multiplied often ----
+def _scattered() -> tuple[torch.Tensor, scorch.SparseTensor, torch.Tensor]:
+    g = torch.Generator().manual_seed(0)
+    d = torch.randint(1, 4, (700, 500), generator=g).float() * (torch.rand(700, 500, generator=g) < 0.05)
+    a = scorch.sparse(d, format="csr")
+    a.T.optimize(calls=1_000_000)
+    return d, a, torch.arange(700 * 40.0).reshape(700, 40).remainder(5)
+
+
+def test_transposes_have_values_of_their_own():
+    d, a, x = _scattered()
+    assert torch.equal(a.T @ x, d.T @ x)
+    own = a.T.memory()["derived"]["csr"]
+    assert own == a.nnz * 12 + 501 * 4  # coordinates, values, and where these lie in a
+    for write in (lambda v: v.numpy().__imul__(2), lambda v: v.add_(1), lambda v: v.data.neg_()):
+        write(a.values())
+        d = a.to_dense()
+        assert torch.equal(a.T @ x, d.T @ x) and torch.equal(x.T @ a, x.T @ d)
+        assert torch.equal(scorch.einsum("ij,ik->jk", a, x), d.T @ x)  # by another way, with a permutation
+        assert torch.equal(torch.relu(a).T @ x, torch.relu(d).T @ x)
+
+
+def test_values_that_always_change_are_read_where_they_are():
+    _, a, x = _scattered()
+    for step in range(30):
+        a.values().add_(1)
+        assert torch.equal(a.T @ x, a.to_dense().T @ x)
+        if step == 0:
+            assert a.T.memory()["derived"]["csr"] == a.nnz * 12 + 501 * 4
+    assert a.T.memory()["derived"]["csr"] == a.nnz * 8 + 501 * 4  # no values
+
+
+def test_backward_reads_values_in_order():
+    d, a, g = _scattered()
+    a.optimize(calls=1_000_000)
+    x = torch.ones(500, 40, requires_grad=True)
+    for _ in range(3):
+        x.grad = None
+        (a @ x).backward(g)
+        assert torch.equal(x.grad, d.T @ g)
+    assert a.memory()["derived"]["csc"] == a.nnz * 12 + 501 * 4
+
+
+@pytest.mark.parametrize(
+    "format", ("coo", "bsr(2,2)", "ell(80)", "csc", "dcsr", "dia(4)", "compressed(1), dense(0)")
+)
+def test_products_of_formats_that_are_multiplied_often(format):
+    d, a, x = _scattered()
+    a, y = scorch.sparse(d, format=format), torch.arange(500 * 40.0).reshape(500, 40).remainder(5)
+    a.optimize(calls=1_000_000).T.optimize(calls=1_000_000)
+    for _ in range(3):
+        assert torch.equal(a @ y, d @ y) and torch.equal(a.T @ x, d.T @ x)
+        assert torch.equal(x.T @ a, x.T @ d) and torch.equal(torch.nn.functional.linear(y.T, a), y.T @ d.T)
+        a.values().numpy()[:] *= 2
+        d *= 2

@@ -229,6 +229,8 @@ void sc_derived_drop(sc_core *);
 int64_t sc_derived_bytes(const sc_derived *);
 /* The same tensor in another layout, with the same values; a new reference. */
 sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
+/* The same for products: what is multiplied often has values of its own where those of c lie in another order. */
+sc_core *sc_core_derive_near(const sc_state *, sc_core *, const sc_format *);
 /* Counts products with c; many of them, or somebody who says that there will be, make a layout of its own pay. */
 void sc_core_count(sc_core *, double products);
 #define SC_MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */

@@ -8,7 +8,7 @@
  * Cuts, dense(j/N), .., compressed(j%N), and slices of diagonals are there for speed alone, and reading values in
  * another order than they lie in would cost what they gain. They have values of their own, and the number of the bytes
  * that these were made from: before each use the values are read through, and put in order again where the number
- * differs. */
+ * differs. So have layouts that move values, of tensors that are multiplied often, where products ask for them. */
 #include "bind.h"
 
 #include <string.h>
@@ -109,15 +109,15 @@ static sc_digest fingerprint(const sc_core *c)
     return print;
 }
 
-/* Of c in another layout: the values are read where they are, but in cuts, which have values of their own. */
-static int settle(const sc_state *s, sc_core *c, sc_derived *d, PyObject *perm)
+/* Of c in another layout: the values are read where they are, unless it has values of its own. */
+static int settle(const sc_state *s, sc_core *c, sc_derived *d, bool own, PyObject *perm)
 {
-    if (!is_cut(&d->core->t.format)) return adopt(s, c, d->core, perm);
+    if (!own) return adopt(s, c, d->core, perm);
     d->perm = perm;
     return perm ? 0 : -1;
 }
 
-static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
+static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f, bool own)
 {
     sc_derived *d = sc_malloc(sizeof *d);
     if (!d) return PyErr_NoMemory(), NULL;
@@ -136,10 +136,10 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
         d->core = sc_core_wrap(s, &to, &sink, c);
     const int64_t n = to.view.nval;
     const bool fits = to.itype == SC_I64 || n <= INT32_MAX; /* below coordinates there may be more values */
-    if (d->core && perm && !is_cut(f) && sc_bind_in_place(perm, n, c->t.view.nval))
-        settle(s, c, d, Py_NewRef(Py_True));
+    if (d->core && perm && !own && sc_bind_in_place(perm, n, c->t.view.nval))
+        settle(s, c, d, own, Py_NewRef(Py_True));
     else if (d->core && perm && fits && (is_sliced(f) || complete(perm, n)))
-        settle(s, c, d, narrow(&sink, perm, n, to.itype));
+        settle(s, c, d, own, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
     sc_derived_free(d);
@@ -218,7 +218,7 @@ static bool pays(const sc_core *c, double shared)
 static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest print)
 {
     const int64_t generation = all->generation;
-    sc_derived *d = build(s, c, f);
+    sc_derived *d = build(s, c, f, true);
     if (!d) return NULL;
     d->generation = generation;
     d->print = print;
@@ -230,7 +230,10 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
         all->shared = -1; /* a few rows have diagonals of their own: the next product is as before */
         d->unpaid = true;
     }
-    if (!is_sliced(f) || !d->perm) all->often = d->perm ? f->level[0].block : -1;
+    if (!d->perm)
+        all->often = -1;
+    else if (is_cut(f) && !is_sliced(f))
+        all->often = f->level[0].block;
     link_first(all, d);
     return core;
 }
@@ -343,7 +346,7 @@ sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
         Py_DECREF((PyObject *)shared); /* entries were summed: built anew */
     }
     for (sc_derived **p = &c->derived; *p; p = &(*p)->next) {
-        if (!sc_format_equal(&(*p)->core->t.format, f)) continue;
+        if ((*p)->perm || !sc_format_equal(&(*p)->core->t.format, f)) continue;
         int rc = still_good(s, c, *p);
         if (rc < 0) return NULL;
         if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
@@ -352,8 +355,29 @@ sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
         sc_derived_free(old);
         break;
     }
-    sc_derived *d = build(s, c, f);
+    sc_derived *d = build(s, c, f, false);
     if (!d) return NULL;
     link_first(c, d);
     return (sc_core *)Py_NewRef((PyObject *)d->core);
+}
+
+/* Where the layout that d stands for, without values of its own, is linked. */
+static sc_derived **moved(sc_core *all, const sc_core *d)
+{
+    sc_derived **p = &all->derived;
+    while (*p && ((*p)->perm || !sc_format_equal(&(*p)->core->t.format, &d->t.format))) p = &(*p)->next;
+    return p;
+}
+
+sc_core *sc_core_derive_near(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    sc_core *all = sc_core_root(c), *d = NULL;
+    if (all->often <= 0 || is_cut(f)) return sc_core_derive(s, c, f);
+    if (!*find(all, c, f)) {
+        d = sc_core_derive(s, c, f);
+        if (!d || !d->perm_data || all->often <= 0) return d; /* nothing is moved */
+    }
+    if (d) forget(moved(all, d)); /* the other one takes its place */
+    Py_XDECREF((PyObject *)d);
+    return derive_cut(s, c, f);
 }

@@ -101,7 +101,7 @@ static int resolve(product *p, sc_slot *slot)
     int rc = get(p, r, slot, &e), done = 0;
     const sc_format *f = rc ? NULL : sc_program_convert(p->program, p->sparse);
     if (f) {
-        sc_core *d = sc_core_derive(p->s, p->core, f);
+        sc_core *d = sc_core_derive_near(p->s, p->core, f);
         if (!d) return free(r), -1;
         sc_request_operand(r, p->sparse, &d->t);
         r->settled = 1u << p->sparse;
@@ -254,10 +254,12 @@ static PyObject *multiply(product *p)
     if (!ready) return Py_NewRef(Py_NotImplemented);
     const sc_format *as = sc_program_operand(p->program, p->sparse);
     if (sc_format_equal(as, &p->core->t.format)) return run(p);
-    sc_core *derived = sc_core_derive(p->s, p->core, as);
+    sc_core *derived = sc_core_derive_near(p->s, p->core, as);
     if (!derived) return NULL;
     p->in[p->sparse] = *sc_core_counted(derived);
-    PyObject *y = run(p);
+    const bool reads =
+        sc_program_reads(p->program, p->sparse, &p->in[p->sparse]); /* as it was when resolved */
+    PyObject *y = reads ? run(p) : Py_NewRef(Py_NotImplemented);
     Py_DECREF(derived);
     return y;
 }

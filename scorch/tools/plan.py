@@ -82,7 +82,9 @@ def memory(A: SparseTensor) -> dict[str, object]:
     tensor, derived = A.nbytes, {}
     core, turned = known_core(A), A.__dict__.get("_relabelled", {})
     if core is not None:
-        derived, turned = dict(core.memory()[1]), turned | core.turned()
+        for name, n in core.memory()[1]:  # of some formats two, one with values of its own
+            derived[name] = derived.get(name, 0) + n
+        turned |= core.turned()
     for dims, other in turned.items():
         derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
     for (wide, added, _), kept in A.__dict__.get("_strips", {}).items():

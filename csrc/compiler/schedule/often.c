@@ -112,7 +112,10 @@ int often_formats(const Prog *p, const Assign *a, const Tensor *t, const sc_form
     const double sums = sums_beside(p, a, t);
     int n = 0;
     for (int about = first; cut && about <= last; about *= 2) n += in_cuts(p, a, t, from, about, &to[n]);
-    if (!as_given) return n;
+    if (!as_given) {
+        if (cut) to[n++] = *from; /* with values of its own too */
+        return n;
+    }
     n += in_slices(t, &to[n]);
     n += in_words(p, t, sums, &to[n]);
     return n + in_blocks(a, t, sums, &to[n]);

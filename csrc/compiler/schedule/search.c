@@ -344,22 +344,23 @@ static void consider_often(Search *s, int operand, Candidate c)
     s->wants[c.special - 1] = wanted;
 }
 
+/* The nest that special k has for the operand as it is, or converted to what that asks for. */
+static void consider_as(Search *s, int k, int operand, bool convert)
+{
+    Candidate c = {.special = k + 1, .order = all_loops(s), .converted = convert ? 1u << operand : 0};
+    const bool products = special[k].nest == product_nest || special[k].nest == schedule_turned;
+    c.cost = cost_of(s, &c);
+    if (c.cost < 0) return;
+    keep(s, &c);
+    if (products && operand >= 0 && in(convertible(s), operand) && s->p->tensor[operand]->often)
+        consider_often(s, operand, c);
+}
+
 static void consider_special(Search *s, int k)
 {
-    Candidate c = {.special = k + 1, .order = all_loops(s)};
     const int operand = sparse_operand(s->a.rhs);
-    const bool converts = operand >= 0 && in(convertible(s), operand),
-               products = special[k].nest == product_nest || special[k].nest == schedule_turned;
-    c.cost = cost_of(s, &c);
-    Candidate other = c;
-    if (s->wants[k].nlevel && converts) {
-        other.converted = 1u << operand;
-        other.cost = cost_of(s, &other);
-    }
-    if (c.cost >= 0) keep(s, &c);
-    if (other.converted && other.cost >= 0) keep(s, &other);
-    if (c.cost < 0) c = other;
-    if (c.cost >= 0 && products && converts && s->p->tensor[operand]->often) consider_often(s, operand, c);
+    consider_as(s, k, operand, false);
+    if (s->wants[k].nlevel && operand >= 0 && in(convertible(s), operand)) consider_as(s, k, operand, true);
 }
 
 /* The sums inside of sums are those that were asked for. */
