@@ -502,7 +502,8 @@ static int check_shape(const sc_tensor *t, sc_err *e)
             (s->part != SC_WHOLE && s->block < 1) || (sc_kind_of(s)->padded && s->width < 0) ||
             (sc_kind_of(s)->sliced && (!sc_slices_fit(s) || l == 0 || l + 1 < f->nlevel || s->part)) ||
             (sc_kind_of(s)->words && (l == 0 || l + 1 < f->nlevel || s->part || !s->unique)) ||
-            (sc_kind_of(s)->planar && (l == 0 || !sc_kind_of(s - 1)->pos || !s[-1].unique || s->part != SC_MOD)) ||
+            (sc_kind_of(s)->planar &&
+             (l == 0 || !sc_kind_of(s - 1)->pos || !s[-1].unique || s->part != SC_MOD)) ||
             (l == 0 && sc_kind_of(s)->one))
             return sc_error(e, SC_EVALUE, "level %d is not a level: kind %d of dimension %d", l, s->kind,
                             s->dim);
