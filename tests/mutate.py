@@ -138,6 +138,30 @@ MUTATIONS = {  # name: file, text, replacement
     "every diagonal has the first row": (
         "kernels/convert_slices.c", "2 * q + 1, bits);", "2 * q + 1, bits | 1);",
     ),
+    # ---- planar levels and full blocks ----
+    "planes lie as blocks do": (
+        "compiler/lower/env.c", "sc_kind_of(&t->format.level[*n])->planar", "false",
+    ),
+    "a row of blocks begins with the first": (
+        "compiler/lower/env.c", "return plus(l, times(l, lo, level_size(l, t, level)), within);",
+        "return within;",
+    ),
+    "planes are read as blocks": (
+        "kernels/convert_list.c", "extend(u, u->above[lo + at % n], at / n, extent, false, &stray)",
+        "extend(u, u->above[lo + at / size], at % size, extent, false, &stray)",
+    ),
+    "planes of the row of blocks in front": (
+        "kernels/convert_pack.c", "while (sc_index(up->pos, it, f + 1) <= p->at[e]) f++;",
+        "while (sc_index(up->pos, it, f + 1) < p->at[e]) f++;",
+    ),
+    "no rows are alike": (
+        "kernels/census_blocks.c", "const bool same = i && n == begin - before &&",
+        "const bool same = i && n == begin - before && 0 *",
+    ),
+    "runs may end anywhere": (
+        "kernels/census_blocks.c", "if (c != next) width = divisor(divisor(width, c), sc_max(next, 0));",
+        "if (c != next) width = divisor(width, c);",
+    ),
     # ---- bit masks ----
     "both halves of a word begin where it does": (
         "compiler/lower/words.c", "off ? plus(l, x->first, before) : x->first;", "((void)before, x->first);",

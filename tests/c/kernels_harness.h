@@ -118,7 +118,17 @@ static void unpack_level(const sc_tensor *t, int l, int64_t p, int64_t *c, dict 
     }
     const sc_levelspec *s = &t->format.level[l];
     const sc_level *v = &t->view.level[l];
-    int64_t begin = p * v->size, end = begin + v->size, before = c[s->dim];
+    int64_t begin = p * v->size, end = begin + v->size, before = c[s->dim], lo = 0, n = 1;
+    if (s->kind == SC_PLANAR) { /* the positions of a fibre for one coordinate after the other */
+        for (int64_t f = 0; lo + n <= p || !f; f++)
+            lo = sc_index(v[-1].pos, t->itype, f), n = sc_index(v[-1].pos, t->itype, f + 1) - lo;
+        for (int64_t x = 0; x < v->size; x++) {
+            c[s->dim] = before + x;
+            unpack_level(t, l + 1, lo * v->size + x * n + p - lo, c, d);
+        }
+        c[s->dim] = before;
+        return;
+    }
     if (s->kind == SC_COMPRESSED)
         begin = sc_index(v->pos, t->itype, p), end = sc_index(v->pos, t->itype, p + 1);
     if (s->kind == SC_SINGLETON) begin = p, end = p + 1;

@@ -59,7 +59,7 @@ static sc_blocks counted(bool there[MOST][MOST], int rows, int columns, int side
 }
 
 /* A matrix of some full blocks, perhaps full rows, and some entries besides, as csr in these arrays. */
-static int64_t draw(bool there[MOST][MOST], int rows, int columns, int64_t *pos, int64_t *crd)
+static void draw(bool there[MOST][MOST], int rows, int columns, int64_t *pos, int64_t *crd)
 {
     const int size = 1 << below(5), full = (int)below(2);
     int64_t n = pos[0] = 0;
@@ -68,7 +68,6 @@ static int64_t draw(bool there[MOST][MOST], int rows, int columns, int64_t *pos,
             there[i][j] = !below(8) || (i / size + j / size) % 5 == 0 || (full && i % 7 == 3);
             if (there[i][j]) crd[n++] = j;
         }
-    return n;
 }
 
 static void check_long_rows(const sc_tensor *t, const int64_t *pos)
@@ -81,21 +80,65 @@ static void check_long_rows(const sc_tensor *t, const int64_t *pos)
     }
 }
 
-static void check_blocks(int rows, int columns, sc_dtype itype)
+/* A structure in csr, of the arrays that were made last. */
+static sc_tensor csr_of(int rows, int columns, const int64_t *pos, const int64_t *crd, sc_dtype itype)
 {
-    static bool there[MOST][MOST];
     static int32_t narrow_pos[MOST + 1], narrow_crd[MOST * MOST];
-    static int64_t pos[MOST + 1], crd[MOST * MOST];
-    const int64_t n = draw(there, rows, columns, pos, crd);
+    const int64_t n = pos[rows];
     for (int i = 0; i <= rows; i++) narrow_pos[i] = (int32_t)pos[i];
     for (int64_t i = 0; i < n; i++) narrow_crd[i] = (int32_t)crd[i];
     sc_err e = {0};
     sc_tensor t = {.itype = itype};
     CHECK(!sc_format_parse(&t.format, "csr", 2, &e), "%s", e.msg);
     t.view.level[0].size = t.view.level[0].npos = rows, t.view.level[1].size = columns;
-    t.view.level[1].pos = itype == SC_I64 ? (void *)pos : (void *)narrow_pos;
-    t.view.level[1].crd = itype == SC_I64 ? (void *)crd : (void *)narrow_crd;
+    t.view.level[1].pos = itype == SC_I64 ? (const void *)pos : (const void *)narrow_pos;
+    t.view.level[1].crd = itype == SC_I64 ? (const void *)crd : (const void *)narrow_crd;
     t.view.level[1].npos = t.view.nval = n;
+    return t;
+}
+
+/* Whether all of a block is there, or nothing. */
+static bool whole(bool there[MOST][MOST], int rows, int columns, int high, int wide)
+{
+    bool all = rows % high == 0 && columns % wide == 0;
+    for (int i = 0; i < rows && all; i++)
+        for (int j = 0; j < columns; j++) all &= there[i][j] == there[i / high * high][j / wide * wide];
+    return all;
+}
+
+/* Of blocks that are there as a whole, but for the last ones perhaps. */
+static void check_sides(int high, int wide, sc_dtype itype)
+{
+    static bool there[MOST][MOST];
+    static int64_t pos[MOST + 1], crd[MOST * MOST];
+    const int rows = (int)sc_min(high * (1 + below(9)) + (below(6) == 0), MOST),
+              columns = (int)sc_min(wide * (1 + below(9)) + (below(6) == 0), MOST);
+    int64_t n = pos[0] = 0;
+    const int64_t of = 1 + below(4), seed = below(1000);
+    for (int i = 0; i < rows; pos[++i] = n)
+        for (int j = 0; j < columns; j++) {
+            there[i][j] = (i / high * 31 + j / wide * 17 + seed) % (of + 1) == 0;
+            if (there[i][j]) crd[n++] = j;
+        }
+    if (!n) return;
+    const sc_tensor t = csr_of(rows, columns, pos, crd, itype);
+    int found[2], wanted[2] = {1, 1};
+    sc_census_sides(&t, &found[0], &found[1]);
+    for (int side = 2; side <= SC_SIDE; side++)
+        if (whole(there, rows, columns, side, 1)) wanted[0] = side;
+    for (int side = 2; side <= SC_SIDE && wanted[0] > 1; side++)
+        if (whole(there, rows, columns, 1, side)) wanted[1] = side;
+    CHECK(found[0] == wanted[0] && found[1] == wanted[1],
+          "%d x %d of %d x %d: sides %d and %d, found %d and %d", rows, columns, high, wide, wanted[0],
+          wanted[1], found[0], found[1]);
+}
+
+static void check_blocks(int rows, int columns, sc_dtype itype)
+{
+    static bool there[MOST][MOST];
+    static int64_t pos[MOST + 1], crd[MOST * MOST];
+    draw(there, rows, columns, pos, crd);
+    sc_tensor t = csr_of(rows, columns, pos, crd, itype);
     for (int side = 1; side <= 32; side *= 2) {
         const double share = (double)(1 + below(4)) / 4;
         const sc_blocks wanted = counted(there, rows, columns, side, share);
@@ -112,6 +155,8 @@ int main(void)
 {
     for (int k = 0; k < 60; k++)
         check_blocks(1 + (int)below(MOST), 1 + (int)below(MOST), k % 2 ? SC_I32 : SC_I64);
+    for (int k = 0; k < 3000; k++)
+        check_sides(1 + (int)below(20), 1 + (int)below(20), k % 2 ? SC_I32 : SC_I64);
     for (int64_t n = 1; n < 100; n++)
         for (int base = 0; base < 3; base++) {
             check_rows(n, base, 7, n % 2 ? SC_I32 : SC_I64, 1);

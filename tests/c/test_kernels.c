@@ -137,6 +137,8 @@ static const char *const formats2[] = {"coo",
                                        "ell(0, 300), dense(1)",
                                        "compressed(1/6), compressed(0), compressed(1%6)",
                                        "bsr(3,2)",
+                                       "dense(0/2), compressed(1/3), planar(0%2), dense(1%3)",
+                                       "compressed(1/3), compressed(0/2), planar(1%3), dense(0%2)",
                                        "ell(1, 300), compressed(0)"};
 static const char *const formats3[] = {"coo",
                                        "csf",

@@ -44,7 +44,8 @@ static void *heap_alloc(void *ctx, int what, int level, sc_dtype type, int64_t n
 }
 
 /* ---- formats ---- */
-static const char *const kinds[] = {"dense", "compressed", "singleton", "ell", "diagonals", "bitmask"};
+static const char *const kinds[] = {"dense",     "compressed", "singleton", "ell",
+                                    "diagonals", "bitmask",    "planar"};
 
 typedef struct {
     sc_format format;
@@ -66,10 +67,23 @@ static void add_level(Bytes *b, char *out, size_t size, int d, char part, int bl
 /* A format of ndim dimensions: one that has a name, or levels in any order; false where the choice is no format. */
 static bool choose_format(Bytes *b, int ndim, sc_format *f)
 {
-    static const char *const named[] = {
-        "csr",    "csc",      "coo",      "dcsr",    "dcsc",
-        "csf",    "bsr(2,3)", "bsc(2,2)", "ell(4)",  "dense",
-        "dia(1)", "dia(4)",   "dia(16)",  "bitmask", "compressed(1), bitmask(0)"};
+    static const char *const named[] = {"csr",
+                                        "csc",
+                                        "coo",
+                                        "dcsr",
+                                        "dcsc",
+                                        "csf",
+                                        "bsr(2,3)",
+                                        "bsc(2,2)",
+                                        "ell(4)",
+                                        "dense",
+                                        "dia(1)",
+                                        "dia(4)",
+                                        "dia(16)",
+                                        "bitmask",
+                                        "compressed(1), bitmask(0)",
+                                        "dense(0/2), compressed(1/3), planar(0%2), dense(1%3)",
+                                        "compressed(1/2), compressed(0/2), planar(1%2), dense(0%2)"};
     char text[512] = "", order[SC_MAXDIM];
     sc_err err = {0};
     if (fuzz_below(b, 2)) return !sc_format_parse(f, named[fuzz_below(b, SC_LEN(named))], ndim, &err);
@@ -303,7 +317,7 @@ static bool make_levels(Maker *m)
     m->parent = 1;
     for (int l = 0; l < f->nlevel && ok; l++) {
         const int kind = f->level[l].kind;
-        if (kind == SC_DENSE) {
+        if (kind == SC_DENSE || kind == SC_PLANAR) {
             m->parent *= extent_of(m->t, l);
             m->t->view.level[l] = (sc_level){.size = extent_of(m->t, l), .npos = m->parent};
             ok = m->parent <= MAXPLACE;
@@ -433,6 +447,22 @@ static void walk_words(const sc_tensor *t, int l, int64_t p, int64_t *c, List *o
     c[dim] = old;
 }
 
+static void walk(const sc_tensor *, int l, int64_t p, int64_t *c, List *);
+
+/* The coordinates of position p above, as far apart as its fibre is long. */
+static void walk_planes(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
+{
+    const sc_level *v = &t->view.level[l];
+    int64_t f = 0;
+    while (sc_index(v[-1].pos, t->itype, f + 1) <= p) f++;
+    const int64_t lo = sc_index(v[-1].pos, t->itype, f), n = sc_index(v[-1].pos, t->itype, f + 1) - lo;
+    for (int64_t k = 0; k < v->size; k++) {
+        c[t->format.level[l].dim] += k;
+        walk(t, l + 1, lo * v->size + k * n + p - lo, c, out);
+        c[t->format.level[l].dim] -= k;
+    }
+}
+
 static void walk(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
 {
     if (l == t->format.nlevel) {
@@ -442,6 +472,10 @@ static void walk(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
     const sc_levelspec *s = &t->format.level[l];
     const sc_level *v = &t->view.level[l];
     int64_t begin = p, end = p + 1;
+    if (s->kind == SC_PLANAR) {
+        walk_planes(t, l, p, c, out);
+        return;
+    }
     if (s->kind == SC_DIAGONALS) {
         walk_slice(t, l, p, c, out);
         return;
