@@ -95,6 +95,15 @@ def test_narrow_types_are_repeated():
     assert torch.equal((A | torch.stack([B, A])).to_dense(), a | torch.stack([b, a]))
 
 
+@pytest.mark.parametrize("form", ("dense(0), dense(1)", "dense(1), dense(0)"))
+def test_narrow_types_beside_all_places(form):
+    """Where all is stored, zeros are entries, whose places no kernel tells."""
+    (a, A), (b, B) = (_random(seed, torch.int8, torch.int32) for seed in range(2))
+    D = B.convert(form)
+    assert torch.equal((A - D).to_dense(), a - b) and torch.equal((A * D).to_dense(), a * b)
+    assert torch.equal(torch.maximum(A, D).to_dense(), torch.maximum(a, b))
+
+
 def test_differences_of_masks_are_refused():
     (_, A), (_, B) = (_random(seed, torch.bool, torch.int32) for seed in range(2))
     with pytest.raises(RuntimeError, match="bool"):

@@ -183,8 +183,8 @@ typedef struct sc_core {
     double products;        /* multiplied and added with it so far, with values of its own or of others */
     /* As in sc_spec, for all tensors of this structure, but for what is counted; -1: only what leaves values in place. */
     int32_t often;
-    int32_t shared,
-        in_place; /* counted, of the structure numbered counted_of: on diagonals, -1: too few; and the rest */
+    /* Counted, of the structure numbered counted_of: entries on diagonals, -1: too few; what leaves values in place. */
+    int32_t shared, in_place;
     int64_t counted_of;
     sc_slot slot[SC_MAXSLOT];
     int nextslot;
@@ -251,8 +251,8 @@ PyObject *sc_core_values(const sc_tensor *, sc_sink *, sc_core *const *from, int
 bool sc_seen_valid(sc_digest, sc_tensor *); /* whether it was noted; then its rows are counted */
 void sc_seen_note(sc_digest, sc_tensor *);  /* which is valid: counts its rows */
 /* Counts products with it; whether they have been many. */
-int32_t sc_seen_often(sc_digest, double products,
-                      const sc_tensor *); /* as sc_bind_in_place_facts, once products are many */
+/* As sc_bind_in_place_facts, once products are many; 0 before. */
+int32_t sc_seen_often(sc_digest, double products, const sc_tensor *);
 
 /* ---- kept.c: layouts derived from operands of the operators ---- */
 typedef struct sc_kept {

@@ -257,8 +257,8 @@ static PyObject *multiply(product *p)
     sc_core *derived = sc_core_derive_near(p->s, p->core, as);
     if (!derived) return NULL;
     p->in[p->sparse] = *sc_core_counted(derived);
-    const bool reads =
-        sc_program_reads(p->program, p->sparse, &p->in[p->sparse]); /* as it was when resolved */
+    /* It does, but where another thread said meanwhile that products will be many. */
+    const bool reads = sc_program_reads(p->program, p->sparse, &p->in[p->sparse]);
     PyObject *y = reads ? run(p) : Py_NewRef(Py_NotImplemented);
     Py_DECREF(derived);
     return y;

@@ -1,10 +1,11 @@
-/* census_blocks.c: whether the entries of a matrix come in blocks, which may have gaps, or in full ones.
+/* census_blocks.c: whether the entries of a matrix come in blocks, which may have gaps, or all in full ones.
  *
- * Of the first, some rows of blocks, spread over the matrix and each at another place of its step, are counted until so many entries
- * were seen. The entries of a row of blocks lie side by side. They are met twice, once to count them and once to ask how
- * full their block is, so that nothing is looked at or cleared where no entry lies. Full blocks are those of all entries:
- * rows follow one another with the same coordinates, in groups whose ends the height divides, and coordinates follow one
- * another in runs whose ends the width divides. Most matrices have none, which two rows show. */
+ * For the first, some rows of blocks, spread over the matrix and each at another place of its step, are counted until so
+ * many entries were seen. The entries of a row of blocks lie side by side. They are met twice, once to count them and once
+ * to ask how full their block is, so that nothing is looked at or cleared where no entry lies.
+ *
+ * For the second, all rows are compared with the one in front: groups of equal ones end where the height of blocks ends, and
+ * runs of coordinates that follow one another where their width does. Two rows of most matrices show that there are none. */
 #include <stdlib.h>
 #include <string.h>
 

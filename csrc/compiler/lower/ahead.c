@@ -7,7 +7,8 @@
 
 #include "private.h"
 
-#define LINE 64 /* bytes of a cache line */
+#define LINE 64       /* bytes of a cache line */
+#define FAR (4 << 20) /* bytes of values that leave the near caches */
 
 typedef struct {
     Low *l;
@@ -82,8 +83,6 @@ static void look(const Nest *n, void *ctx)
     a->along = n->ix;
     nest_walk(n->body, read_along, a);
 }
-
-#define FAR (4 << 20) /* bytes of values that leave the near caches */
 
 /* The rows of a row of blocks lie one after the other, each too short for processors to foresee: fetches what the next row
  * of blocks, if it has as many, has in the place of the entry at pos. */
