@@ -83,7 +83,8 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "block base forgotten": ("compiler/lower/env.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),
     "dense position without its parent": (
-        "compiler/lower/env.c", "times(l, w->pos[*n], level_size(l, t, *n))", "num(l, 0)",
+        "compiler/lower/env.c", "times(l, lower_where(l, t)->pos[level], level_size(l, t, level))",
+        "num(l, 0)",
     ),
     "maximum starts from zero": (
         "compiler/lower/registers.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",

@@ -337,36 +337,31 @@ void sc_core_count(sc_core *c, double products)
     if (!c->often && c->products > SC_MANY) c->often = 1;
 }
 
+/* The layout without values of its own. */
+static sc_derived **shared(sc_core *c, const sc_format *f)
+{
+    sc_derived **p = &c->derived;
+    while (*p && ((*p)->perm || !sc_format_equal(&(*p)->core->t.format, f))) p = &(*p)->next;
+    return p;
+}
+
 sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
 {
     if (is_cut(f)) return derive_cut(s, c, f);
     if (c->origin) {
-        sc_core *shared = derive_shared(s, c, f);
-        if (!shared || shared->perm) return shared;
-        Py_DECREF((PyObject *)shared); /* entries were summed: built anew */
+        sc_core *known = derive_shared(s, c, f);
+        if (!known || known->perm) return known;
+        Py_DECREF((PyObject *)known); /* entries were summed: built anew */
     }
-    for (sc_derived **p = &c->derived; *p; p = &(*p)->next) {
-        if ((*p)->perm || !sc_format_equal(&(*p)->core->t.format, f)) continue;
-        int rc = still_good(s, c, *p);
-        if (rc < 0) return NULL;
-        if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
-        sc_derived *old = *p;
-        *p = old->next;
-        sc_derived_free(old);
-        break;
-    }
+    sc_derived **p = shared(c, f);
+    const int rc = *p ? still_good(s, c, *p) : 0;
+    if (rc < 0) return NULL;
+    if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
+    forget(p);
     sc_derived *d = build(s, c, f, false);
     if (!d) return NULL;
     link_first(c, d);
     return (sc_core *)Py_NewRef((PyObject *)d->core);
-}
-
-/* Where the layout that d stands for, without values of its own, is linked. */
-static sc_derived **moved(sc_core *all, const sc_core *d)
-{
-    sc_derived **p = &all->derived;
-    while (*p && ((*p)->perm || !sc_format_equal(&(*p)->core->t.format, &d->t.format))) p = &(*p)->next;
-    return p;
 }
 
 sc_core *sc_core_derive_near(const sc_state *s, sc_core *c, const sc_format *f)
@@ -377,7 +372,7 @@ sc_core *sc_core_derive_near(const sc_state *s, sc_core *c, const sc_format *f)
         d = sc_core_derive(s, c, f);
         if (!d || !d->perm_data || all->often <= 0) return d; /* nothing is moved */
     }
-    if (d) forget(moved(all, d)); /* the other one takes its place */
+    if (d) forget(shared(all, f)); /* the other one takes its place */
     Py_XDECREF((PyObject *)d);
     return derive_cut(s, c, f);
 }

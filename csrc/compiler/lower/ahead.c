@@ -50,6 +50,16 @@ static Val *start(Ahead *a, const Expr *e)
     return at;
 }
 
+void ahead_values(Low *l, const Tensor *t, Val *at, int64_t n)
+{
+    const int64_t each = LINE / (int64_t)sc_dtype_size(t->dtype);
+    for (int64_t k = 0; k < n && k < MAXLINES * each; k += each) {
+        Stmt *s = lower_put(l, S_FETCH);
+        s->buf = lower_buf(l, B_VAL, t, 0);
+        s->a = plus(l, at, num(l, k));
+    }
+}
+
 static void prefetch(Ahead *a, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
@@ -59,16 +69,11 @@ static void prefetch(Ahead *a, const Expr *e)
         if (a->seen[k]->tensor == e->tensor) return;
     a->seen[a->n++] = e;
     Low *l = a->l;
-    int64_t extent = lower_const_extent(l, &a->along), each = LINE / (int64_t)sc_dtype_size(e->tensor->dtype);
+    const int64_t extent = lower_const_extent(l, &a->along);
     if (extent < 0) return;
     Val *at = start(a, e);
     if (!at) return;
-    at = lower_let(l, "row", at);
-    for (int64_t k = 0; k * each < extent && k < MAXLINES; k++) {
-        Stmt *s = lower_put(l, S_FETCH);
-        s->buf = lower_buf(l, B_VAL, e->tensor, 0);
-        s->a = plus(l, at, num(l, k * each));
-    }
+    ahead_values(l, e->tensor, lower_let(l, "row", at), extent);
 }
 
 static void read_along(const Nest *n, void *ctx)
@@ -92,18 +97,12 @@ void ahead_planes(Low *l, const Tensor *t, Val *pos)
     const int level = lower_level(l, t), last = t->format.nlevel - 1;
     if (level >= last || !sc_kind_of(&t->format.level[level + 1])->planar || !w->first || counting(l)) return;
     if (lower_index(l, tensor_level_index(t, level + 1))) return; /* one row is walked by itself */
-    const int64_t each = LINE / (int64_t)sc_dtype_size(t->dtype);
     if (ldexp((double)sc_dtype_size(t->dtype), t->positions[last]) <= FAR) return;
     int64_t block = 1;
     for (int k = level + 1; k <= last; k++) block *= t->format.level[k].block;
     Val *next = plus(l, pos, val_op(l->p, O_SUB, w->beyond, w->first));
     next = val_op(l->p, O_MIN, next, ahead_last(l, t, level));
-    Val *at = lower_let(l, "next", times(l, next, num(l, block)));
-    for (int64_t k = 0; k < block && k < MAXLINES * each; k += each) {
-        Stmt *s = lower_put(l, S_FETCH);
-        s->buf = lower_buf(l, B_VAL, t, 0);
-        s->a = plus(l, at, num(l, k));
-    }
+    ahead_values(l, t, lower_let(l, "next", times(l, next, num(l, block))), block);
 }
 
 Val *ahead_last(Low *l, const Tensor *t, int level)

@@ -90,6 +90,12 @@ static Val *level_size(Low *l, const Tensor *t, int level)
     return lower_slot_extent(l, &ix);
 }
 
+static Val *dense_position(Low *l, const Tensor *t, int level)
+{
+    Val *first = times(l, lower_where(l, t)->pos[level], level_size(l, t, level));
+    return plus(l, first, lower_index(l, tensor_level_index(t, level)));
+}
+
 /* Of a planar level: the coordinates of a fibre lie one after the other. */
 static Val *planar_position(Low *l, const Tensor *t, int level)
 {
@@ -112,10 +118,8 @@ void lower_resolve(Low *l)
         uint8_t *n = &l->e.known.level[i];
         if (t->like || sc_format_is_dense(&t->format)) continue;
         while (!w->lo && place_descends(&l->e.known, t, *n)) {
-            Val *first = times(l, w->pos[*n], level_size(l, t, *n));
-            w->pos[*n + 1] = sc_kind_of(&t->format.level[*n])->planar
-                                 ? planar_position(l, t, *n)
-                                 : plus(l, first, lower_index(l, tensor_level_index(t, *n)));
+            w->pos[*n + 1] = sc_kind_of(&t->format.level[*n])->planar ? planar_position(l, t, *n)
+                                                                      : dense_position(l, t, *n);
             ++*n;
         }
     }

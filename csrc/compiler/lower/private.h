@@ -375,8 +375,9 @@ void weigh_step(Low *, sc_step *, const Tensor *units);
 
 /* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
 void ahead_fetch(Low *, const Nest *n, Val *pos);
-void ahead_planes(Low *, const Tensor *, Val *pos); /* before that */
-Val *ahead_last(Low *, const Tensor *, int level);  /* the last position of a level */
+void ahead_values(Low *, const Tensor *, Val *at, int64_t n); /* the lines of n values, MAXLINES at most */
+void ahead_planes(Low *, const Tensor *, Val *pos);           /* before the tensor enters */
+Val *ahead_last(Low *, const Tensor *, int level);            /* the last position of a level */
 
 /* eval.c */
 typedef struct {

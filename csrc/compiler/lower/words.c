@@ -184,9 +184,7 @@ static void add_piece(Low *l, WordSums *s, const WordBits *x, int off)
 static void fetch_ahead(Low *l, const Fibre *f, const WordBits *x)
 {
     Val *last = ahead_last(l, f->t, f->t->format.nlevel - 1);
-    Stmt *s = lower_put(l, S_FETCH);
-    s->buf = lower_buf(l, B_VAL, f->t, 0);
-    s->a = op(l, O_MIN, plus(l, x->first, num(l, AHEAD)), last);
+    ahead_values(l, f->t, op(l, O_MIN, plus(l, x->first, num(l, AHEAD)), last), 1);
 }
 
 void words_vec(Low *l, const Nest *n, const Fibre *f)

@@ -344,7 +344,7 @@ static void consider_often(Search *s, int operand, Candidate c)
     s->wants[c.special - 1] = wanted;
 }
 
-/* The nest that special k has for the operand as it is, or converted to what that asks for. */
+/* The nest that special k has for the operand as it is, or converted to what that asks for; -1: it stays as it is. */
 static void consider_as(Search *s, int k, int operand, bool convert)
 {
     Candidate c = {.special = k + 1, .order = all_loops(s), .converted = convert ? 1u << operand : 0};
@@ -352,15 +352,15 @@ static void consider_as(Search *s, int k, int operand, bool convert)
     c.cost = cost_of(s, &c);
     if (c.cost < 0) return;
     keep(s, &c);
-    if (products && operand >= 0 && in(convertible(s), operand) && s->p->tensor[operand]->often)
-        consider_often(s, operand, c);
+    if (products && operand >= 0 && s->p->tensor[operand]->often) consider_often(s, operand, c);
 }
 
 static void consider_special(Search *s, int k)
 {
-    const int operand = sparse_operand(s->a.rhs);
+    int operand = sparse_operand(s->a.rhs);
+    if (operand >= 0 && !in(convertible(s), operand)) operand = -1;
     consider_as(s, k, operand, false);
-    if (s->wants[k].nlevel && operand >= 0 && in(convertible(s), operand)) consider_as(s, k, operand, true);
+    if (operand >= 0 && s->wants[k].nlevel) consider_as(s, k, operand, true);
 }
 
 /* The sums inside of sums are those that were asked for. */
