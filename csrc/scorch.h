@@ -15,12 +15,10 @@
 #include "abi.h"
 
 #define SC_VERSION "0.1.0"
-#define SC_MAXOP 32              /* operands and results of one program */
-#define SC_MAXVAR 16             /* index variables of one program */
-#define SC_SHARED 65536          /* see sc_spec.often */
-#define SC_FULL (32 * SC_SHARED) /* the same */
-#define SC_SIDES (4 * SC_FULL)   /* the same */
-#define SC_SIDE 16               /* the same */
+#define SC_MAXOP 32   /* operands and results of one program */
+#define SC_MAXVAR 16  /* index variables of one program */
+#define SC_SIDE 16    /* rows or columns of a block that is looked for */
+#define SC_NEAR 32768 /* entries: rows that so many choose fill the last cache */
 
 /* ---- errors ---- */
 enum {
@@ -90,6 +88,17 @@ typedef struct {
      * was chosen from. */
     uint8_t skew;
 } sc_rows;
+
+/* What is known of a sparse operand that is multiplied again and again, so that a layout for it pays. Compared as bytes. */
+typedef struct {
+    bool many;        /* products are; else nobody looked, and all of this is zero */
+    uint8_t diagonal; /* entries that rows which follow one another have on a diagonal, of 16; 0: too few */
+    uint8_t full;     /* 1: a quarter of all places have entries, 2: two of five have */
+    uint8_t rows, columns; /* of full blocks, at most SC_SIDE; 1 and 1: there are none */
+    uint8_t far; /* of 8 entries: so many choose a coordinate that none of the SC_NEAR before them chose */
+    uint16_t
+        cut; /* layouts may have values of their own: 1, or the size of the cuts of the one that is there */
+} sc_often;
 
 /* A tensor as the caller holds it. Sparse tensors: view.level[] and view.val,
  * no strides. Dense tensors: view.val and view.stride (in elements). */
@@ -168,6 +177,8 @@ bool sc_census_blocks(const sc_tensor *, int64_t side, double share, sc_blocks *
 /* The sides of blocks, of at most SC_SIDE rows and columns, that all entries of a matrix in csr fill; 1 and 1 if it has none
  * of two rows. Each entry is looked at until none are left. */
 void sc_census_sides(const sc_tensor *, int *rows, int *columns);
+/* sc_often.far of a matrix in csr, of some entries; 0 of any other tensor, and where memory is short. */
+uint8_t sc_census_far(const sc_tensor *);
 /* How many entries of a csr matrix lie in rows with more than `most` of them; 0 of any other tensor. */
 int64_t sc_census_long_rows(const sc_tensor *, int64_t most);
 /* Counts the entries of rows, where the last level is compressed and those above it are dense. */
@@ -191,14 +202,9 @@ typedef struct {
     char name[32]; /* as in the expression; einsum operands may leave it empty */
     sc_format format;
     sc_dtype dtype, itype;
-    int unit;  /* dense tensors: the dimension of stride 1, or -1 */
-    bool perm; /* values are read through view.perm: the structure is derived from another's */
-    /* Sparse operands: products with this one go on and on, so that a layout pays that has values of its own: 1, or the
-     * size of the cuts of the layout that it has already; 0: not known, or values stay where they are. With SC_SHARED
-     * times the entries that rows which follow one another have on a diagonal, of 16 at most; and, for a layout that reads
-     * values where they are, SC_FULL times 1 where a quarter of all places have entries, 2 where two of five have; and
-     * SC_SIDES times what the sides of full blocks exceed 1 by: that of the rows, and SC_SIDE times that of the columns. */
-    int32_t often;
+    int unit;       /* dense tensors: the dimension of stride 1, or -1 */
+    bool perm;      /* values are read through view.perm: the structure is derived from another's */
+    sc_often often; /* sparse operands */
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */
     uint8_t positions[SC_MAXLEVEL];

@@ -302,7 +302,7 @@ MUTATIONS = {  # name: file, text, replacement
         "run/program.c", "(const char *)s->positions, (size_t)s->format.nlevel",
         "(const char *)s->positions, 0",
     ),
-    "the key forgets strides": ("run/program.c", "s->unit, s->perm, s->often", "s->perm, s->often"),
+    "the key forgets strides": ("run/program.c", "s->unit, s->perm, s->even", "s->perm, s->even"),
     "the key forgets blocks": (
         "run/program.c", "(const char *)f->level, (size_t)f->nlevel * sizeof *f->level",
         "(const char *)f->level, sizeof *f->level",

@@ -160,7 +160,8 @@ typedef struct {
 /* A product with one dense tensor, resolved. */
 typedef struct {
     uint64_t program; /* its handle; 0: free */
-    int kind, ndim, unit, often;
+    int kind, ndim, unit;
+    sc_often often;
     sc_dtype dtype;
     int64_t dim[2];
 } sc_slot;
@@ -181,10 +182,11 @@ typedef struct sc_core {
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
     PyObject *turned;       /* null, or a dict: the first tensor in each order of dimensions */
     double products;        /* multiplied and added with it so far, with values of its own or of others */
-    /* As in sc_spec, for all tensors of this structure, but for what is counted; -1: only what leaves values in place. */
+    /* sc_often.cut, for all tensors of this structure; -1: only what leaves values in place. */
     int32_t often;
     /* Counted, of the structure numbered counted_of: entries on diagonals, -1: too few; what leaves values in place. */
-    int32_t shared, in_place;
+    int32_t shared;
+    sc_often in_place;
     int64_t counted_of;
     sc_slot slot[SC_MAXSLOT];
     int nextslot;
@@ -236,8 +238,8 @@ void sc_core_count(sc_core *, double products);
 #define SC_MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */
 double sc_bind_products(const sc_tensor *in, int nin, int k); /* with sparse operand k */
 /* What sc_spec.often says of layouts that read values where they are. */
-int32_t sc_bind_in_place_facts(const sc_tensor *);
-int32_t sc_core_often(sc_core *);
+sc_often sc_bind_in_place_facts(const sc_tensor *);
+sc_often sc_core_often(sc_core *);
 /* (format, shape, components) of a result; components are shared with `from`
  * where the pointers are the same. */
 PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
@@ -252,7 +254,7 @@ bool sc_seen_valid(sc_digest, sc_tensor *); /* whether it was noted; then its ro
 void sc_seen_note(sc_digest, sc_tensor *);  /* which is valid: counts its rows */
 /* Counts products with it; whether they have been many. */
 /* As sc_bind_in_place_facts, once products are many; 0 before. */
-int32_t sc_seen_often(sc_digest, double products, const sc_tensor *);
+sc_often sc_seen_often(sc_digest, double products, const sc_tensor *);
 
 /* ---- kept.c: layouts derived from operands of the operators ---- */
 typedef struct sc_kept {

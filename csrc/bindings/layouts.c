@@ -287,7 +287,7 @@ static void drop_unpaid(sc_core *all)
 }
 
 /* How many places have entries: 1: a quarter, 2: two of five. */
-static int32_t fullness(const sc_tensor *t)
+static uint8_t fullness(const sc_tensor *t)
 {
     double places = 1;
     for (int d = 0; d < t->format.ndim; d++) places *= (double)t->view.dim[d];
@@ -295,11 +295,15 @@ static int32_t fullness(const sc_tensor *t)
     return full >= .4 ? 2 : full >= .25 ? 1 : 0;
 }
 
-int32_t sc_bind_in_place_facts(const sc_tensor *t)
+sc_often sc_bind_in_place_facts(const sc_tensor *t)
 {
     int rows, columns;
     sc_census_sides(t, &rows, &columns);
-    return fullness(t) * SC_FULL + (rows - 1 + (columns - 1) * SC_SIDE) * SC_SIDES;
+    return (sc_often){.many = true,
+                      .full = fullness(t),
+                      .rows = (uint8_t)rows,
+                      .columns = (uint8_t)columns,
+                      .far = sc_census_far(t)};
 }
 
 static void count(sc_core *all, const sc_core *c)
@@ -310,14 +314,15 @@ static void count(sc_core *all, const sc_core *c)
     all->counted_of = all->generation;
 }
 
-int32_t sc_core_often(sc_core *c)
+sc_often sc_core_often(sc_core *c)
 {
     sc_core *all = sc_core_root(c);
-    if (!all->often) return 0;
+    if (!all->often) return (sc_often){0};
     if (all->shared < 0) drop_unpaid(all);
     if (!all->shared || all->counted_of != all->generation) count(all, c);
-    const int32_t shared = all->shared < 0 ? 0 : all->shared * SC_SHARED;
-    return (all->often < 0 ? 0 : all->often + shared) + all->in_place;
+    sc_often o = all->in_place;
+    if (all->often > 0) o.cut = (uint16_t)all->often, o.diagonal = (uint8_t)sc_max(all->shared, 0);
+    return o;
 }
 
 /* What is multiplied with an entry, roughly: what the largest dense operand has for each row. */

@@ -69,8 +69,8 @@ static sc_program *find(const sc_core *c, const sc_slot *want)
     for (int i = 0; i < SC_MAXSLOT; i++) {
         const sc_slot *s = &c->slot[i];
         if (s->program && s->kind == want->kind && s->ndim == want->ndim && s->unit == want->unit &&
-            s->dtype == want->dtype && s->often == want->often && s->dim[0] == want->dim[0] &&
-            s->dim[1] == want->dim[1])
+            s->dtype == want->dtype && !memcmp(&s->often, &want->often, sizeof s->often) &&
+            s->dim[0] == want->dim[0] && s->dim[1] == want->dim[1])
             return sc_program_again(s->program);
     }
     return NULL;

@@ -169,7 +169,7 @@ int sc_call_look_up(call *c)
 /* All that a request has beyond the program string, which says the formats. */
 typedef struct {
     int64_t dim[SC_MAXDIM];
-    int32_t often;
+    sc_often often;
     uint8_t position[SC_MAXLEVEL], even, skew, dtype, itype, perm, ndim;
     int8_t unit, twin;
 } facts;
@@ -190,7 +190,7 @@ static void read_facts(const call *c, facts *f)
         bool dense = sc_format_is_dense(&t->format);
         f->dtype = (uint8_t)t->dtype, f->itype = (uint8_t)t->itype;
         f->perm = t->view.perm != NULL, f->twin = (int8_t)sc_tensor_twin(c->in, k);
-        f->often = c->core[k] ? sc_core_often(c->core[k]) : 0;
+        if (c->core[k]) f->often = sc_core_often(c->core[k]);
         f->even = t->rows.even, f->skew = t->rows.skew;
         f->ndim = (uint8_t)t->format.ndim;
         f->unit = (int8_t)(dense ? sc_dense_unit(&t->view, t->format.ndim) : -1);

@@ -11,7 +11,7 @@ typedef struct {
     sc_rows rows;
     double products;
     bool counted; /* in_place was */
-    int32_t in_place;
+    sc_often in_place;
 } seen;
 
 static struct {
@@ -39,14 +39,14 @@ void sc_seen_note(sc_digest key, sc_tensor *t)
     pthread_mutex_unlock(&all.lock);
 }
 
-int32_t sc_seen_often(sc_digest key, double products, const sc_tensor *t)
+sc_often sc_seen_often(sc_digest key, double products, const sc_tensor *t)
 {
     seen *s = place_of(key);
     pthread_mutex_lock(&all.lock);
     if (sc_digest_equal(s->key, key)) s->products += products;
     seen found = *s;
     pthread_mutex_unlock(&all.lock);
-    if (!sc_digest_equal(found.key, key) || found.products <= SC_MANY) return 0;
+    if (!sc_digest_equal(found.key, key) || found.products <= SC_MANY) return (sc_often){0};
     if (found.counted) return found.in_place;
     found.in_place = sc_bind_in_place_facts(t);
     pthread_mutex_lock(&all.lock);

@@ -61,7 +61,8 @@ static sc_request asked(const sc_request *rq, const char *schedule, int often)
     sc_request x = *rq;
     x.schedule = schedule;
     for (int k = 0; k < x.nin; k++)
-        if (often && !sc_format_is_dense(&x.in[k].format) && !x.in[k].often) x.in[k].often = 1;
+        if (often && !sc_format_is_dense(&x.in[k].format) && !x.in[k].often.many)
+            x.in[k].often = (sc_often){.many = true, .cut = 1};
     return x;
 }
 

@@ -26,8 +26,9 @@ static void add_spec(sc_text *t, const sc_request *rq, int k)
     sc_text_addn(t, s->name, strnlen(s->name, sizeof s->name) + 1);
     add_format(t, &s->format);
     sc_text_addn(t, (const char *)s->positions, (size_t)s->format.nlevel);
-    int facts[] = {(int)s->dtype, (int)s->itype, s->unit, s->perm, s->often, s->even, s->skew, s->twin};
+    int facts[] = {(int)s->dtype, (int)s->itype, s->unit, s->perm, s->even, s->skew, s->twin};
     sc_text_addn(t, (const char *)facts, sizeof facts);
+    sc_text_addn(t, (const char *)&s->often, sizeof s->often);
     sc_text_addn(t, (const char *)rq->dim[k], (size_t)s->format.ndim * sizeof(int64_t));
 }
 
@@ -54,7 +55,7 @@ void sc_request_operand(sc_request *rq, int k, const sc_tensor *t)
     s->dtype = t->dtype;
     s->itype = t->itype;
     s->perm = t->view.perm != NULL;
-    s->often = 0;
+    s->often = (sc_often){0};
     s->unit = dense ? sc_dense_unit(&t->view, t->format.ndim) : -1;
     memcpy(rq->dim[k], t->view.dim, sizeof rq->dim[k]);
     for (int l = 0; l < t->format.nlevel; l++)

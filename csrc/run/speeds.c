@@ -157,9 +157,26 @@ static int64_t bucket(long n)
     return n > 0 ? b : 0;
 }
 
-/* Bytes of a cache of level 1 to 3; 0 where the system does not say. */
+/* The line that the system says of a cache of the first core. */
+static bool cache_says(int index, const char *what, char line[16])
+{
+    char path[96];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+    FILE *f = fopen(path, "re");
+    const bool said = f && fgets(line, 16, f);
+    if (f) fclose(f);
+    return said;
+}
+
+/* Bytes of a cache of level 1 to 3; 0 where the system does not say. In a virtual machine the C library may count what
+ * others have. */
 static int64_t cache_size(int level)
 {
+    char of[16], type[16], kilobytes[16];
+    for (int k = 0; cache_says(k, "level", of); k++)
+        if (atoi(of) == level && cache_says(k, "type", type) && *type != 'I' &&
+            cache_says(k, "size", kilobytes))
+            return bucket(atol(kilobytes) << 10);
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
     static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
     return bucket(sysconf(names[level - 1]));

@@ -75,7 +75,7 @@ static void add_operand(const sc_request *rq, int k, sc_text *t)
     if (sparse) {
         sc_text_add(t, ", indices %s, positions", sc_dtype_name(s->itype));
         for (int l = 0; l < s->format.nlevel; l++) sc_text_add(t, " 2^%d", s->positions[l]);
-        sc_text_add(t, "%s%s%s", s->perm ? ", permuted" : "", s->often ? ", often" : "",
+        sc_text_add(t, "%s%s%s", s->perm ? ", permuted" : "", s->often.many ? ", often" : "",
                     rq->settled >> k & 1 ? ", converted" : "");
         if (s->even) sc_text_add(t, ", even rows");
         if (s->skew) sc_text_add(t, ", skew 2^%d", s->skew);

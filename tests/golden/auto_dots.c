@@ -304,7 +304,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         /* vec i%16 { t[i,n%32] = x[n,i] } */
                         const sc_i64 x_at = (at + n_in) * x_stride0 + at_1;
-                        const sc_i64 t_at = n_in + at_1 * 32;
+                        const sc_i64 t_at = at_1 * 32 + n_in;
                         sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
                     }
                 }
@@ -316,7 +316,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full + (rest & -16);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
                     }
                 }
@@ -324,7 +324,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full + (rest & -8);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
                     }
                 }
@@ -332,7 +332,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full + (rest & -4);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
                     }
                 }
@@ -340,7 +340,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full + (rest & -2);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         t_lane[t_at] = x_val[x_at];
                     }
                 }
@@ -427,7 +427,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 32;
+                        const sc_i64 t_at = at * 32 + n_in;
                         sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
                     }
                 }
@@ -438,7 +438,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
                     }
                 }
@@ -446,7 +446,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
                     }
                 }
@@ -454,7 +454,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
                     }
                 }
@@ -462,7 +462,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         t_lane[t_at] = x_val[x_at];
                     }
                 }
@@ -530,7 +530,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 32;
+                        const sc_i64 t_at = at * 32 + n_in;
                         sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
                     }
                 }
@@ -541,7 +541,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
                     }
                 }
@@ -549,7 +549,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
                     }
                 }
@@ -557,7 +557,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
                     }
                 }
@@ -565,7 +565,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         t_lane[t_at] = x_val[x_at];
                     }
                 }
@@ -633,7 +633,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 32;
+                        const sc_i64 t_at = at * 32 + n_in;
                         sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
                     }
                 }
@@ -644,7 +644,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
                     }
                 }
@@ -652,7 +652,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
                     }
                 }
@@ -660,7 +660,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
                     }
                 }
@@ -668,7 +668,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         t_lane[t_at] = x_val[x_at];
                     }
                 }
@@ -736,7 +736,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 32;
+                        const sc_i64 t_at = at * 32 + n_in;
                         sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
                     }
                 }
@@ -747,7 +747,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
                     }
                 }
@@ -755,7 +755,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
                     }
                 }
@@ -763,7 +763,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
                     }
                 }
@@ -771,7 +771,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         t_lane[t_at] = x_val[x_at];
                     }
                 }
@@ -843,7 +843,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 32;
+                        const sc_i64 t_at = at * 32 + n_in;
                         sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
                     }
                 }
@@ -854,7 +854,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
                     }
                 }
@@ -862,7 +862,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
                     }
                 }
@@ -870,7 +870,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
                     }
                 }
@@ -878,7 +878,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 i_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = n_in + i_block * 32;
+                        const sc_i64 t_at = i_block * 32 + n_in;
                         t_lane[t_at] = x_val[x_at];
                     }
                 }

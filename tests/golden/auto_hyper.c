@@ -386,7 +386,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 l = w_crd1_1[p_1];
                 /* C[i,k,l] = w[k,l] */
                 C_crd2[C_next2] = (int)l;
-                C_val[C_next2] = w_lane[l + k * l_dim];
+                C_val[C_next2] = w_lane[k * l_dim + l];
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_1) {

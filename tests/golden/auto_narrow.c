@@ -67,7 +67,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = A_lo; p < A_hi; p++) {
                 const sc_i64 i = (sc_i64)A_crd1[p];
                 /* sum[i,k] += A[i,j] * x[j,k] */
-                const sc_i64 sum_at = k + i * 2;
+                const sc_i64 sum_at = i * 2 + k;
                 sum_copy[sum_at] = sum_copy[sum_at] + sc_from_bf16_f32(A_val[p]) * sc_from_bf16_f32(x);
             }
         }

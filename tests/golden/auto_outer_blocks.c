@@ -343,9 +343,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
 static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    const sc_i64 r_dim = call->dim[0];
     const sc_i64 W_stride0 = call->view[3].stride[0];
     const sc_i64 W_stride1 = call->view[3].stride[1];
+    const sc_i64 r_dim = call->dim[0];
     const sc_i64 copies = call->copies[0];
     float *restrict const w_copy_1 = call->shared[0];
     float *restrict const W_val = call->view[3].val;
@@ -356,7 +356,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         /* for k */
         for (sc_i64 k = 0; k < 7; k++) {
             /* vec n { W[r,k,n] = w[r,k,n] } */
-            const sc_i64 w_at = k * 36 + r * 252;
+            const sc_i64 w_at = r * 252 + k * 36;
             const sc_i64 W_at = r * W_stride0 + k * W_stride1;
             f32x16 w = (f32x16){0};
             for (sc_i64 copy = 0; copy < copies; copy++) {

@@ -192,7 +192,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 k = sc_max_i64(k_A_1, k_wa);
                 if ((k_A_1 == k) && (k_wa == k)) {
                     /* c += A_1[j,k] * wa[j,k] */
-                    c = c + A_val[pA_1] * wa_lane[k + j * k_dim];
+                    c = c + A_val[pA_1] * wa_lane[j * k_dim + k];
                 }
                 const sc_i64 beyond = k + (sc_i64)(k_A_1 == k_wa);
                 pA_1 = sc_search_i32(A_crd1, pA_1, A_1_hi, beyond);
@@ -211,7 +211,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 then_1 = wa_crd1[pwa + 1];
                     if (in_A_1 && in_wa) {
                         /* c += A_1[j,k] * wa[j,k] */
-                        c = c + A_val[pA_1] * wa_lane[k + j * k_dim];
+                        c = c + A_val[pA_1] * wa_lane[j * k_dim + k];
                     }
                     pA_1 = pA_1 + (sc_i64)in_A_1;
                     pwa = pwa + (sc_i64)in_wa;
@@ -225,7 +225,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 k = sc_min_i64(k_A_1, k_wa);
                 if ((k_A_1 == k) && (k_wa == k)) {
                     /* c += A_1[j,k] * wa[j,k] */
-                    c = c + A_val[pA_1] * wa_lane[k + j * k_dim];
+                    c = c + A_val[pA_1] * wa_lane[j * k_dim + k];
                 }
                 pA_1 = pA_1 + (sc_i64)(k_A_1 == k);
                 pwa = pwa + (sc_i64)(k_wa == k);

@@ -72,7 +72,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 j_in = 0; j_in < size; j_in++) {
                 /* vec k%16 { t[j,k] = X[j,k] } */
                 const sc_i64 X_at = (j_block * 16 + j_in) * X_stride0 + k_block * X_stride1;
-                const sc_i64 t_at = k_block + (j_block * 16 + j_in) * 96;
+                const sc_i64 t_at = (j_block * 16 + j_in) * 96 + k_block;
                 sc_store_f32x16(&t_copy[t_at], sc_gather_f32x16(&X_val[X_at], X_stride1));
             }
         }

@@ -140,7 +140,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 for (sc_i64 j_in = 0; j_in < size; j_in++) {
                     /* vec f%16 { t[j,f] = X[f,j] } */
                     const sc_i64 X_at = at * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = at + (j_block * 16 + j_in) * f_dim;
+                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + at;
                     sc_store_f32x16(&t_copy[t_at], sc_gather_f32x16(&X_val[X_at], X_stride0));
                 }
             }
@@ -152,7 +152,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 f_block = full + (rest & -16);
                 for (sc_i64 j_in = 0; j_in < size; j_in++) {
                     const sc_i64 X_at = f_block * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = f_block + (j_block * 16 + j_in) * f_dim;
+                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + f_block;
                     sc_store_f32x8(&t_copy[t_at], sc_gather_f32x8(&X_val[X_at], X_stride0));
                 }
             }
@@ -160,7 +160,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 f_block = full + (rest & -8);
                 for (sc_i64 j_in = 0; j_in < size; j_in++) {
                     const sc_i64 X_at = f_block * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = f_block + (j_block * 16 + j_in) * f_dim;
+                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + f_block;
                     sc_store_f32x4(&t_copy[t_at], sc_gather_f32x4(&X_val[X_at], X_stride0));
                 }
             }
@@ -168,7 +168,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 f_block = full + (rest & -4);
                 for (sc_i64 j_in = 0; j_in < size; j_in++) {
                     const sc_i64 X_at = f_block * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = f_block + (j_block * 16 + j_in) * f_dim;
+                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + f_block;
                     sc_store_f32x2(&t_copy[t_at], sc_gather_f32x2(&X_val[X_at], X_stride0));
                 }
             }
@@ -176,7 +176,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 f_block = full + (rest & -2);
                 for (sc_i64 j_in = 0; j_in < size; j_in++) {
                     const sc_i64 X_at = f_block * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = f_block + (j_block * 16 + j_in) * f_dim;
+                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + f_block;
                     t_copy[t_at] = X_val[X_at];
                 }
             }
@@ -215,7 +215,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j = (sc_i64)A_crd1[p];
                     /* vec f%64 { c[f%64] max= A[i,j] * t[j,f] } */
                     const float a = A_val[p];
-                    const sc_i64 t_at = at + j * f_dim;
+                    const sc_i64 t_at = j * f_dim + at;
                     c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at]));
                     c_1 = sc_max_f32x16(c_1, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at + 16]));
                     c_2 = sc_max_f32x16(c_2, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at + 32]));
@@ -231,7 +231,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     c_3 = sc_max_f32x16(c_3, (f32x16){0});
                 }
                 /* vec f%64 { u[i,f] = c[f%64] } */
-                const sc_i64 u_at = at + i * f_dim;
+                const sc_i64 u_at = i * f_dim + at;
                 sc_store_f32x16(&u_copy[u_at], c);
                 sc_store_f32x16(&u_copy[u_at + 16], c_1);
                 sc_store_f32x16(&u_copy[u_at + 32], c_2);
@@ -250,13 +250,13 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                     const sc_i64 j = (sc_i64)A_crd1[p];
                     const float a = A_val[p];
-                    const sc_i64 t_at = f_block + j * f_dim;
+                    const sc_i64 t_at = j * f_dim + f_block;
                     c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at]));
                     c_1 = sc_max_f32x16(c_1, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at + 16]));
                     if (p + 1 < A_hi) {
                         const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                         const float a_1 = A_val[p + 1];
-                        const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                        const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                         c = sc_max_f32x16(c, sc_splat_f32x16(a_1) * sc_load_f32x16(&t_copy[t_at_1]));
                         c_1 = sc_max_f32x16(c_1, sc_splat_f32x16(a_1) * sc_load_f32x16(&t_copy[t_at_1 + 16]));
                     }
@@ -266,7 +266,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     c = sc_max_f32x16(c, (f32x16){0});
                     c_1 = sc_max_f32x16(c_1, (f32x16){0});
                 }
-                const sc_i64 u_at = f_block + i * f_dim;
+                const sc_i64 u_at = i * f_dim + f_block;
                 sc_store_f32x16(&u_copy[u_at], c);
                 sc_store_f32x16(&u_copy[u_at + 16], c_1);
             }
@@ -278,12 +278,12 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                     const sc_i64 j = (sc_i64)A_crd1[p];
                     const float a = A_val[p];
-                    const sc_i64 t_at = f_block + j * f_dim;
+                    const sc_i64 t_at = j * f_dim + f_block;
                     c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at]));
                     if (p + 1 < A_hi) {
                         const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                         const float a_1 = A_val[p + 1];
-                        const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                        const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                         c = sc_max_f32x16(c, sc_splat_f32x16(a_1) * sc_load_f32x16(&t_copy[t_at_1]));
                     }
                 }
@@ -291,7 +291,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 if (left > 0) {
                     c = sc_max_f32x16(c, (f32x16){0});
                 }
-                const sc_i64 u_at = f_block + i * f_dim;
+                const sc_i64 u_at = i * f_dim + f_block;
                 sc_store_f32x16(&u_copy[u_at], c);
             }
             if ((rest & 8) != 0) {
@@ -302,12 +302,12 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                     const sc_i64 j = (sc_i64)A_crd1[p];
                     const float a = A_val[p];
-                    const sc_i64 t_at = f_block + j * f_dim;
+                    const sc_i64 t_at = j * f_dim + f_block;
                     c = sc_max_f32x8(c, sc_splat_f32x8(a) * sc_load_f32x8(&t_copy[t_at]));
                     if (p + 1 < A_hi) {
                         const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                         const float a_1 = A_val[p + 1];
-                        const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                        const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                         c = sc_max_f32x8(c, sc_splat_f32x8(a_1) * sc_load_f32x8(&t_copy[t_at_1]));
                     }
                 }
@@ -315,7 +315,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 if (left > 0) {
                     c = sc_max_f32x8(c, (f32x8){0});
                 }
-                const sc_i64 u_at = f_block + i * f_dim;
+                const sc_i64 u_at = i * f_dim + f_block;
                 sc_store_f32x8(&u_copy[u_at], c);
             }
             if ((rest & 4) != 0) {
@@ -326,12 +326,12 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                     const sc_i64 j = (sc_i64)A_crd1[p];
                     const float a = A_val[p];
-                    const sc_i64 t_at = f_block + j * f_dim;
+                    const sc_i64 t_at = j * f_dim + f_block;
                     c = sc_max_f32x4(c, sc_splat_f32x4(a) * sc_load_f32x4(&t_copy[t_at]));
                     if (p + 1 < A_hi) {
                         const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                         const float a_1 = A_val[p + 1];
-                        const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                        const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                         c = sc_max_f32x4(c, sc_splat_f32x4(a_1) * sc_load_f32x4(&t_copy[t_at_1]));
                     }
                 }
@@ -339,7 +339,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 if (left > 0) {
                     c = sc_max_f32x4(c, (f32x4){0});
                 }
-                const sc_i64 u_at = f_block + i * f_dim;
+                const sc_i64 u_at = i * f_dim + f_block;
                 sc_store_f32x4(&u_copy[u_at], c);
             }
             if ((rest & 2) != 0) {
@@ -350,12 +350,12 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                     const sc_i64 j = (sc_i64)A_crd1[p];
                     const float a = A_val[p];
-                    const sc_i64 t_at = f_block + j * f_dim;
+                    const sc_i64 t_at = j * f_dim + f_block;
                     c = sc_max_f32x2(c, sc_splat_f32x2(a) * sc_load_f32x2(&t_copy[t_at]));
                     if (p + 1 < A_hi) {
                         const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                         const float a_1 = A_val[p + 1];
-                        const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                        const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                         c = sc_max_f32x2(c, sc_splat_f32x2(a_1) * sc_load_f32x2(&t_copy[t_at_1]));
                     }
                 }
@@ -363,7 +363,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 if (left > 0) {
                     c = sc_max_f32x2(c, (f32x2){0});
                 }
-                const sc_i64 u_at = f_block + i * f_dim;
+                const sc_i64 u_at = i * f_dim + f_block;
                 sc_store_f32x2(&u_copy[u_at], c);
             }
             if ((rest & 1) != 0) {
@@ -374,12 +374,12 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 for (sc_i64 p = A_lo; p < A_hi; p += 2) {
                     const sc_i64 j = (sc_i64)A_crd1[p];
                     const float a = A_val[p];
-                    const sc_i64 t_at = f_block + j * f_dim;
+                    const sc_i64 t_at = j * f_dim + f_block;
                     c = sc_max_f32(c, a * t_copy[t_at]);
                     if (p + 1 < A_hi) {
                         const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                         const float a_1 = A_val[p + 1];
-                        const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                        const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                         c = sc_max_f32(c, a_1 * t_copy[t_at_1]);
                     }
                 }
@@ -387,7 +387,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 if (left > 0) {
                     c = sc_max_f32(c, 0.0f);
                 }
-                const sc_i64 u_at = f_block + i * f_dim;
+                const sc_i64 u_at = i * f_dim + f_block;
                 u_copy[u_at] = c;
             }
         }
@@ -419,7 +419,7 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 /* vec f%64 { c[f%64] max= A[i,j] * t[j,f] } */
                 const float a = A_val[p];
-                const sc_i64 t_at = at + j * f_dim;
+                const sc_i64 t_at = j * f_dim + at;
                 c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at]));
                 c_1 = sc_max_f32x16(c_1, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at + 16]));
                 c_2 = sc_max_f32x16(c_2, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at + 32]));
@@ -441,13 +441,13 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = begin; p < end; p += 2) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 const float a = A_val[p];
-                const sc_i64 t_at = f_block + j * f_dim;
+                const sc_i64 t_at = j * f_dim + f_block;
                 c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at]));
                 c_1 = sc_max_f32x16(c_1, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at + 16]));
                 if (p + 1 < end) {
                     const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                     const float a_1 = A_val[p + 1];
-                    const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                    const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                     c = sc_max_f32x16(c, sc_splat_f32x16(a_1) * sc_load_f32x16(&t_copy[t_at_1]));
                     c_1 = sc_max_f32x16(c_1, sc_splat_f32x16(a_1) * sc_load_f32x16(&t_copy[t_at_1 + 16]));
                 }
@@ -461,12 +461,12 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = begin; p < end; p += 2) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 const float a = A_val[p];
-                const sc_i64 t_at = f_block + j * f_dim;
+                const sc_i64 t_at = j * f_dim + f_block;
                 c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&t_copy[t_at]));
                 if (p + 1 < end) {
                     const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                     const float a_1 = A_val[p + 1];
-                    const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                    const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                     c = sc_max_f32x16(c, sc_splat_f32x16(a_1) * sc_load_f32x16(&t_copy[t_at_1]));
                 }
             }
@@ -478,12 +478,12 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = begin; p < end; p += 2) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 const float a = A_val[p];
-                const sc_i64 t_at = f_block + j * f_dim;
+                const sc_i64 t_at = j * f_dim + f_block;
                 c = sc_max_f32x8(c, sc_splat_f32x8(a) * sc_load_f32x8(&t_copy[t_at]));
                 if (p + 1 < end) {
                     const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                     const float a_1 = A_val[p + 1];
-                    const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                    const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                     c = sc_max_f32x8(c, sc_splat_f32x8(a_1) * sc_load_f32x8(&t_copy[t_at_1]));
                 }
             }
@@ -495,12 +495,12 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = begin; p < end; p += 2) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 const float a = A_val[p];
-                const sc_i64 t_at = f_block + j * f_dim;
+                const sc_i64 t_at = j * f_dim + f_block;
                 c = sc_max_f32x4(c, sc_splat_f32x4(a) * sc_load_f32x4(&t_copy[t_at]));
                 if (p + 1 < end) {
                     const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                     const float a_1 = A_val[p + 1];
-                    const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                    const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                     c = sc_max_f32x4(c, sc_splat_f32x4(a_1) * sc_load_f32x4(&t_copy[t_at_1]));
                 }
             }
@@ -512,12 +512,12 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = begin; p < end; p += 2) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 const float a = A_val[p];
-                const sc_i64 t_at = f_block + j * f_dim;
+                const sc_i64 t_at = j * f_dim + f_block;
                 c = sc_max_f32x2(c, sc_splat_f32x2(a) * sc_load_f32x2(&t_copy[t_at]));
                 if (p + 1 < end) {
                     const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                     const float a_1 = A_val[p + 1];
-                    const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                    const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                     c = sc_max_f32x2(c, sc_splat_f32x2(a_1) * sc_load_f32x2(&t_copy[t_at_1]));
                 }
             }
@@ -529,12 +529,12 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = begin; p < end; p += 2) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 const float a = A_val[p];
-                const sc_i64 t_at = f_block + j * f_dim;
+                const sc_i64 t_at = j * f_dim + f_block;
                 c = sc_max_f32(c, a * t_copy[t_at]);
                 if (p + 1 < end) {
                     const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                     const float a_1 = A_val[p + 1];
-                    const sc_i64 t_at_1 = f_block + j_1 * f_dim;
+                    const sc_i64 t_at_1 = j_1 * f_dim + f_block;
                     c = sc_max_f32(c, a_1 * t_copy[t_at_1]);
                 }
             }
@@ -584,7 +584,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 c_3 = sc_max_f32x16(c_3, (f32x16){0});
             }
             /* vec f%64 { u[i,f] = c[f%64] } */
-            const sc_i64 u_at = at + begin * f_dim;
+            const sc_i64 u_at = begin * f_dim + at;
             sc_store_f32x16(&u_copy[u_at], c);
             sc_store_f32x16(&u_copy[u_at + 16], c_1);
             sc_store_f32x16(&u_copy[u_at + 32], c_2);
@@ -610,7 +610,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 c = sc_max_f32x16(c, (f32x16){0});
                 c_1 = sc_max_f32x16(c_1, (f32x16){0});
             }
-            const sc_i64 u_at = f_block + begin * f_dim;
+            const sc_i64 u_at = begin * f_dim + f_block;
             sc_store_f32x16(&u_copy[u_at], c);
             sc_store_f32x16(&u_copy[u_at + 16], c_1);
         }
@@ -627,7 +627,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             if (left > 0) {
                 c = sc_max_f32x16(c, (f32x16){0});
             }
-            const sc_i64 u_at = f_block + begin * f_dim;
+            const sc_i64 u_at = begin * f_dim + f_block;
             sc_store_f32x16(&u_copy[u_at], c);
         }
         if ((rest & 8) != 0) {
@@ -643,7 +643,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             if (left > 0) {
                 c = sc_max_f32x8(c, (f32x8){0});
             }
-            const sc_i64 u_at = f_block + begin * f_dim;
+            const sc_i64 u_at = begin * f_dim + f_block;
             sc_store_f32x8(&u_copy[u_at], c);
         }
         if ((rest & 4) != 0) {
@@ -659,7 +659,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             if (left > 0) {
                 c = sc_max_f32x4(c, (f32x4){0});
             }
-            const sc_i64 u_at = f_block + begin * f_dim;
+            const sc_i64 u_at = begin * f_dim + f_block;
             sc_store_f32x4(&u_copy[u_at], c);
         }
         if ((rest & 2) != 0) {
@@ -675,7 +675,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             if (left > 0) {
                 c = sc_max_f32x2(c, (f32x2){0});
             }
-            const sc_i64 u_at = f_block + begin * f_dim;
+            const sc_i64 u_at = begin * f_dim + f_block;
             sc_store_f32x2(&u_copy[u_at], c);
         }
         if ((rest & 1) != 0) {
@@ -691,7 +691,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             if (left > 0) {
                 c = sc_max_f32(c, 0.0f);
             }
-            const sc_i64 u_at = f_block + begin * f_dim;
+            const sc_i64 u_at = begin * f_dim + f_block;
             u_copy[u_at] = c;
         }
     }
@@ -716,7 +716,7 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             /* for f%16 */
             for (sc_i64 f_in = 0; f_in < size_1; f_in++) {
                 /* vec i%16 { C[f,i] = u[i,f] } */
-                const sc_i64 u_at = f_block + f_in + i_block * 16 * f_dim;
+                const sc_i64 u_at = i_block * 16 * f_dim + (f_block + f_in);
                 const sc_i64 C_at = (f_block + f_in) * C_stride0 + i_block * 16;
                 const sc_i64 rest = size % 16;
                 const sc_i64 full = size - rest;

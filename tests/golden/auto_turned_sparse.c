@@ -74,7 +74,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 j_in = 0; j_in < size; j_in++) {
                 /* vec n%16 { t[j,n] = E[n,j] } */
                 const sc_i64 E_at = n_block * E_stride0 + (j_block * 16 + j_in);
-                const sc_i64 t_at = n_block + (j_block * 16 + j_in) * 64;
+                const sc_i64 t_at = (j_block * 16 + j_in) * 64 + n_block;
                 sc_store_f64x8(&t_copy[t_at], sc_gather_f64x8(&E_val[E_at], E_stride0));
                 sc_store_f64x8(&t_copy[t_at + 8], sc_gather_f64x8(&E_val[E_at + E_stride0 * 8], E_stride0));
             }

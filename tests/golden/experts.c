@@ -95,7 +95,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 /* for k */
                 for (sc_i64 k = 0; k < 64; k++) {
                     /* vec n { c[n] += x1[#t,k] * W[e,k,n] } */
-                    const float x1 = x1_lane[k + (p - tile) * 64];
+                    const float x1 = x1_lane[(p - tile) * 64 + k];
                     const sc_i64 W_at = e * W_stride0 + k * W_stride1;
                     c = c + sc_splat_f32x16(x1) * sc_load_f32x16(&W_val[W_at]);
                     c_1 = c_1 + sc_splat_f32x16(x1) * sc_load_f32x16(&W_val[W_at + 16]);
@@ -114,8 +114,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
 static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    const sc_i64 t_dim = call->dim[0];
     const sc_i64 Y_stride0 = call->view[3].stride[0];
+    const sc_i64 t_dim = call->dim[0];
     const sc_i64 copies = call->copies[0];
     float *restrict const y_copy_1 = call->shared[0];
     float *restrict const Y_val = call->view[3].val;

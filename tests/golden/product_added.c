@@ -89,8 +89,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
 static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    const sc_i64 k_dim = call->dim[0];
     const sc_i64 Y_stride0 = call->view[3].stride[0];
+    const sc_i64 k_dim = call->dim[0];
     const sc_i64 copies = call->copies[0];
     float *restrict const w_copy_1 = call->shared[0];
     float *restrict const Y_val = call->view[3].val;

@@ -223,7 +223,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 k = w_crd1_1[p_1];
             /* C[i,k] = w[i,k] */
             C_crd1[C_next1] = (int)k;
-            C_val[C_next1] = w_lane[k + i * k_dim];
+            C_val[C_next1] = w_lane[i * k_dim + k];
             C_next1 = C_next1 + 1;
         }
         if (C_next1 != first_1) {

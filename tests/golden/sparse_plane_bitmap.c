@@ -246,7 +246,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 l = w_crd1_1[p_2];
                 /* C[i,j,l] = w[j,l] */
                 C_crd2[C_next2] = (int)l;
-                C_val[C_next2] = w_lane[l + j * l_dim];
+                C_val[C_next2] = w_lane[j * l_dim + l];
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_2) {

@@ -163,7 +163,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         /* vec j%16 { t[j,n%48] = X[n,j] } */
                         const sc_i64 X_at = (at + n_in) * X_stride0 + at_1;
-                        const sc_i64 t_at = n_in + at_1 * 48;
+                        const sc_i64 t_at = at_1 * 48 + n_in;
                         sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
@@ -175,7 +175,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full + (rest & -16);
                     for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         const sc_i64 X_at = (at + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
@@ -183,7 +183,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full + (rest & -8);
                     for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         const sc_i64 X_at = (at + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
@@ -191,7 +191,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full + (rest & -4);
                     for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         const sc_i64 X_at = (at + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
@@ -199,7 +199,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full + (rest & -2);
                     for (sc_i64 n_in = 0; n_in < 48; n_in++) {
                         const sc_i64 X_at = (at + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -271,7 +271,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 48;
+                        const sc_i64 t_at = at * 48 + n_in;
                         sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
@@ -282,7 +282,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
@@ -290,7 +290,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
@@ -298,7 +298,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
@@ -306,7 +306,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -369,7 +369,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 48;
+                        const sc_i64 t_at = at * 48 + n_in;
                         sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
@@ -380,7 +380,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
@@ -388,7 +388,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
@@ -396,7 +396,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
@@ -404,7 +404,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 16; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -463,7 +463,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 48;
+                        const sc_i64 t_at = at * 48 + n_in;
                         sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
@@ -474,7 +474,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
@@ -482,7 +482,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
@@ -490,7 +490,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
@@ -498,7 +498,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 8; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -557,7 +557,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 48;
+                        const sc_i64 t_at = at * 48 + n_in;
                         sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
@@ -568,7 +568,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
@@ -576,7 +576,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
@@ -584,7 +584,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
@@ -592,7 +592,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 4; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -651,7 +651,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 48;
+                        const sc_i64 t_at = at * 48 + n_in;
                         sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
@@ -662,7 +662,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
@@ -670,7 +670,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
@@ -678,7 +678,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
@@ -686,7 +686,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 2; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }
@@ -745,7 +745,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at = sc_min_i64(j_block, j_dim - 16);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + at;
-                        const sc_i64 t_at = n_in + at * 48;
+                        const sc_i64 t_at = at * 48 + n_in;
                         sc_scatter_f32x16(&t_lane[t_at], 48, sc_load_f32x16(&X_val[X_at]));
                     }
                 }
@@ -756,7 +756,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -16);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x8(&t_lane[t_at], 48, sc_load_f32x8(&X_val[X_at]));
                     }
                 }
@@ -764,7 +764,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -8);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x4(&t_lane[t_at], 48, sc_load_f32x4(&X_val[X_at]));
                     }
                 }
@@ -772,7 +772,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -4);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         sc_scatter_f32x2(&t_lane[t_at], 48, sc_load_f32x2(&X_val[X_at]));
                     }
                 }
@@ -780,7 +780,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block = full_1 + (rest_1 & -2);
                     for (sc_i64 n_in = 0; n_in < 1; n_in++) {
                         const sc_i64 X_at = (n_block + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = n_in + j_block * 48;
+                        const sc_i64 t_at = j_block * 48 + n_in;
                         t_lane[t_at] = X_val[X_at];
                     }
                 }

@@ -94,7 +94,8 @@ struct Tensor {
     uint8_t positions[SC_MAXLEVEL]; /* operands: statistics, as in sc_spec */
     int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;                      /* values are found through view.perm */
-    int often, twin;                /* operands: as in sc_spec */
+    int twin;                       /* operands: as in sc_spec */
+    sc_often often;                 /* the same */
     bool even;                      /* this and skew: as in sc_spec */
     uint8_t skew;
     /* The operand whose structure a result shares: an alias with the result's indices. Of an operand, see

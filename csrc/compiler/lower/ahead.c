@@ -33,6 +33,13 @@ static Val *coordinate(Ahead *a, int var)
     return a->coord[var];
 }
 
+/* Where along a row the loop inside begins; a workspace may have just that piece of it. */
+static Val *row_start(const Ahead *a, Index ix)
+{
+    const bool piece = a->along.part == SC_MOD && ix.part == SC_WHOLE;
+    return piece ? a->l->e.coord[ix.var].base : num(a->l, 0);
+}
+
 /* Where the piece of the row starts that the loop inside runs over. */
 static Val *start(Ahead *a, const Expr *e)
 {
@@ -41,7 +48,7 @@ static Val *start(Ahead *a, const Expr *e)
     Val *at = num(l, 0);
     for (int d = 0; d < t->ndim; d++) {
         const int var = e->ix[d].var;
-        Val *x = d == t->unit          ? (a->along.part == SC_MOD ? l->e.coord[var].base : num(l, 0))
+        Val *x = var == a->along.var   ? row_start(a, e->ix[d])
                  : a->binds >> var & 1 ? coordinate(a, var)
                                        : lower_index(l, e->ix[d]);
         if (!x) return NULL;
@@ -55,7 +62,7 @@ void ahead_values(Low *l, const Tensor *t, Val *at, int64_t n)
     const int64_t each = LINE / (int64_t)sc_dtype_size(t->dtype);
     for (int64_t k = 0; k < n && k < MAXLINES * each; k += each) {
         Stmt *s = lower_put(l, S_FETCH);
-        s->buf = lower_buf(l, B_VAL, t, 0);
+        s->buf = t->role == T_WORK ? work_buf(l, t) : lower_buf(l, B_VAL, t, 0);
         s->a = plus(l, at, num(l, k));
     }
 }

@@ -158,8 +158,16 @@ Val *lower_index(Low *l, Index ix)
     return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
 }
 
+static Val *work_stride(Low *l, const Tensor *w, int d)
+{
+    Val *stride = num(l, 1);
+    for (int k = w->ndim; --k > d;) stride = times(l, stride, lower_slot_extent(l, &w->slot[k]));
+    return stride;
+}
+
 Val *lower_stride(Low *l, const Tensor *t, int d)
 {
+    if (t->role == T_WORK) return work_stride(l, t, d);
     if (t->unit == d) return num(l, 1);
     const char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
     return val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));

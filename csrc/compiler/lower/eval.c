@@ -64,15 +64,6 @@ static void strided_address(Low *l, const Expr *e, Address *a)
     for (int d = 0; d < t->ndim; d++) add_term(l, a, e, d, lower_stride(l, t, d));
 }
 
-static void work_address(Low *l, const Expr *e, Address *a)
-{
-    Val *stride = val_int(l->p, 1);
-    for (int d = e->tensor->ndim; d-- > 0;) {
-        add_term(l, a, e, d, stride);
-        stride = times(l, stride, lower_slot_extent(l, &e->tensor->slot[d]));
-    }
-}
-
 static Val *value_place(Low *l, const Tensor *t, Val *pos)
 { return t->perm ? lower_load_index(l, lower_buf(l, B_PERM, t, 0), pos) : pos; }
 
@@ -130,7 +121,7 @@ static Address address(Low *l, const Expr *e, bool twice)
         else if (t->hash)
             a.base = sparse_slot(l, e);
         else
-            work_address(l, e, &a);
+            strided_address(l, e, &a);
     } else {
         a.buf = lower_buf(l, B_VAL, t, 0);
         if (sc_format_is_dense(&t->format))

@@ -114,13 +114,23 @@ uint32_t nest_binds(const Nest *loop)
     return vars;
 }
 
+int expr_runs_along(const Expr *e)
+{
+    const Tensor *t = e->tensor;
+    const int unit = t->role == T_WORK ? t->ndim - 1 : t->unit;
+    return unit < 0 ? -1 : e->ix[unit].var;
+}
+
 bool expr_reads_row(const Expr *e, uint32_t by, int along)
 {
     const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
-    if (!t || t->role != T_IN || !sc_format_is_dense(&t->format) || t->unit < 0) return false;
-    bool chosen = false;
-    for (int d = 0; d < t->ndim; d++) chosen |= d != t->unit && (by >> e->ix[d].var & 1);
-    return chosen && e->ix[t->unit].var == along;
+    if (!t || expr_runs_along(e) != along) return false;
+    if (t->role == T_WORK ? t->place != W_LANE || tensor_gathers(t)
+                          : t->role != T_IN || !sc_format_is_dense(&t->format))
+        return false;
+    for (int d = 0; d < t->ndim; d++)
+        if (e->ix[d].var != along && (by >> e->ix[d].var & 1)) return true;
+    return false;
 }
 
 /* ---- parsing ---- */

@@ -11,6 +11,7 @@ bool nest_runs_along(const Nest *);
 uint32_t nest_binds(const Nest *loop);
 /* An access to a row of a dense operand that one of the indices `by` chooses, which runs along `along` at stride 1. */
 bool expr_reads_row(const Expr *, uint32_t by, int along);
+int expr_runs_along(const Expr *access); /* the index along which elements lie side by side, -1: none */
 Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
 Index parse_slot(Lexer *);                                    /* an index of a loop, or "#" var */
 int parse_count(Lexer *, const char *what);                   /* 1 to 65536 */

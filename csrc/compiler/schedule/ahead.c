@@ -31,7 +31,7 @@ static void look_expr(const Expr *e, Rows *r)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) look_expr(e->kid[k], r);
-    const int v = e->op == O_ACCESS ? expr_unit_var(e) : -1;
+    const int v = e->op == O_ACCESS ? expr_runs_along(e) : -1;
     const Nest *along = v < 0 ? NULL : r->along[v];
     if (!along || !expr_reads_row(e, nest_binds(r->entries), v)) return;
     if (r->asked || (schedule_bytes(r->p, e, e->tensor->dtype) > CACHED_BYTES && in_time(r->p, along)))

@@ -153,7 +153,7 @@ static double in_step(const Cost *c, const Tensor *t, int level)
 {
     const sc_levelspec *s = &t->format.level[level];
     const double all = fmin(s->width, c->p->vector_bytes / (double)sc_dtype_size(c->p->type));
-    const int shared = t->often % SC_FULL / SC_SHARED;
+    const int shared = t->often.diagonal;
     return !sc_kind_of(s)->sliced ? 1 : shared ? all * shared / s->width : all;
 }
 
@@ -344,20 +344,13 @@ static double work_bytes(const Cost *c, const Tensor *t)
     return n;
 }
 
-/* The index along which elements lie side by side. */
-static int runs_along(const Expr *e)
-{
-    const Tensor *t = e->tensor;
-    return t->role != T_WORK ? expr_unit_var(e) : t->ndim ? t->dimvar[t->ndim - 1] : -1;
-}
-
 /* Bytes from an element to the next that is met inside of loop j. What lies a page apart falls into few sets of a cache,
  * so it is no better further apart. */
 static double apart(const Cost *c, const Spot *at, const Expr *e, int j)
 {
     enum { PAGE = 4096 };
     const double size = (double)sc_dtype_size(e->tensor->dtype);
-    const int along = runs_along(e);
+    const int along = expr_runs_along(e);
     while (++j < at->nloop)
         if (at->loop[j].ix.var == along) return size;
     return along < 0 ? size : fmin(PAGE, size * extent(c, index_whole(along)));
@@ -427,7 +420,7 @@ static bool shares_lines(const Spot *at, const Expr *e, int k)
     const int var = at->loop[k].ix.var;
     while (--k >= 0)
         if (at->loop[k].ix.var != var && depends(at, e, at->loop[k].ix.var))
-            return runs_along(e) == at->loop[k].ix.var;
+            return expr_runs_along(e) == at->loop[k].ix.var;
     return false;
 }
 
@@ -437,7 +430,7 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, bool rea
     const double trips = inner < 0 ? 1 : read ? times_read(at, e, inner) : at->loop[inner].trips;
     if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
     if (source_is_sparse(e->tensor) || (e->tensor->role == T_IN && e->tensor->like)) return trips * kind;
-    const bool along = k >= 0 && runs_along(e) == at->loop[k].ix.var;
+    const bool along = k >= 0 && expr_runs_along(e) == at->loop[k].ix.var;
     double each = kind;
     if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
     if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, c->m.across);
@@ -445,7 +438,7 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, bool rea
     if (along && inner != k && !at->loop[k].vec) /* scalars of streams side by side: a line brings many */
         far = 1 + (far - 1) * (double)sc_dtype_size(e->tensor->dtype) / LINE;
     const double first = k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far;
-    const double side = inner >= 0 && runs_along(e) == at->loop[inner].ix.var ? at->loop[inner].side : 1;
+    const double side = inner >= 0 && expr_runs_along(e) == at->loop[inner].ix.var ? at->loop[inner].side : 1;
     return trips * (first + (side - 1) * kind) / side; /* side by side in one line */
 }
 

@@ -45,7 +45,7 @@ static bool in_cuts(const Prog *p, const Assign *a, const Tensor *t, const sc_fo
 static bool in_slices(const Tensor *t, sc_format *to)
 {
     const int last = t->format.nlevel - 1;
-    if (t->often % SC_FULL < SC_SHARED || last < 1) return false;
+    if (!t->often.diagonal || last < 1) return false;
     *to = t->format;
     to->level[last].kind = SC_DIAGONALS;
     to->level[last].width = SLICE;
@@ -67,7 +67,7 @@ static double sums_beside(const Prog *p, const Assign *a, const Tensor *t)
  * one, they take longer. */
 static bool in_words(const Prog *p, const Tensor *t, double sums, sc_format *to)
 {
-    const int last = t->format.nlevel - 1, full = t->often % SC_SIDES / SC_FULL;
+    const int last = t->format.nlevel - 1, full = t->often.full;
     const sc_levelspec *v = &t->format.level[last];
     if (last < 1 || !sc_kind_of(v)->pos || !v->unique || v->part != SC_WHOLE || p->vector_bytes != 64 ||
         t->perm || sc_dtype_size(t->dtype) < 4)
@@ -88,8 +88,7 @@ static int smaller(int n)
 /* Full blocks of csr. Where rows of the result lie across, as those of F.linear, a block of it should be whole lines. */
 static bool in_blocks(const Assign *a, const Tensor *t, double sums, sc_format *to)
 {
-    const int sides = t->often / SC_SIDES;
-    int side[] = {sides % SC_SIDE + 1, sides / SC_SIDE + 1};
+    int side[] = {t->often.rows, t->often.columns};
     if (t->perm || side[0] <= (sums > 1 ? 1 : 2)) return false;
     const bool across = expr_unit_var(a->lhs) == t->dimvar[t->format.level[0].dim];
     for (int k = 0; k < 2 && !across; k++) side[k] = smaller(side[k]);
@@ -108,7 +107,7 @@ static bool in_blocks(const Assign *a, const Tensor *t, double sums, sc_format *
 int often_formats(const Prog *p, const Assign *a, const Tensor *t, const sc_format *from, bool as_given,
                   sc_format *to)
 {
-    const int cut = t->often % SC_SHARED, first = cut > 1 ? cut : SMALLCUT, last = cut > 1 ? cut : LARGECUT;
+    const int cut = t->often.cut, first = cut > 1 ? cut : SMALLCUT, last = cut > 1 ? cut : LARGECUT;
     const double sums = sums_beside(p, a, t);
     int n = 0;
     for (int about = first; cut && about <= last; about *= 2) n += in_cuts(p, a, t, from, about, &to[n]);

@@ -19,6 +19,7 @@
 #define PANEL_ELEMENTS (256 * 1024)
 #define PANEL_VECTORS 8 /* of a row: as many sums are in registers */
 #define MOMENT 1e9      /* multiply-adds */
+#define FAR 4           /* of 8 entries: rows that few caches hold when they are wanted again */
 /* Panels of FEW to MANY columns are packed row by row, so that whole lines are stored. Of more rows, which often lie a
  * power of two apart, the first level of caches would hold no line for long. */
 enum { STRIP = 16, FEW = 8, MANY = 16 };
@@ -90,6 +91,15 @@ static int gathered(const Sched *s, const Expr *e, Expr **found)
     return n;
 }
 
+/* The elements of a panel: as many as a near cache holds, or where entries choose rows that no cache has, a thread's
+ * part of the last one. */
+static int64_t room(const Sched *s)
+{
+    const int64_t part = s->p->cache[2] / 2 / (s->p->threads ? s->p->threads : 4);
+    const bool far = !s->cut && s->a->often.far >= FAR;
+    return far ? sc_max(PANEL_ELEMENTS, part / (int64_t)sc_dtype_size(s->p->type)) : PANEL_ELEMENTS;
+}
+
 /* Rows at stride 1 that are wider than a tile. */
 static bool choose_straight(Sched *s)
 {
@@ -98,11 +108,12 @@ static bool choose_straight(Sched *s)
     if (!in(s->kept, s->vec) || s->lhs->tensor->like || s->nmain < s->a->format.nlevel ||
         gathered(s, s->product, &x) != 1)
         return false;
-    const int64_t rows = s->cut ? s->cut : schedule_bucket(s->p->var[row_var(x)].extent);
+    const int64_t rows = s->cut ? s->cut : schedule_bucket(s->p->var[row_var(x)].extent), most = room(s);
     int tile = PANEL_VECTORS * lanes;
     if (!s->p->var[s->vec].fold && tile > 64) tile = 64;
-    while (tile > PANEL_VECTORS / 2 * lanes && tile * rows > PANEL_ELEMENTS / 2) tile /= 2;
-    if (tile * rows > PANEL_ELEMENTS || s->p->var[s->vec].extent <= tile) return false;
+    while (tile > PANEL_VECTORS / 2 * lanes && tile * rows > most / 2) tile /= 2;
+    while (most > PANEL_ELEMENTS && tile > lanes && tile * rows > most) tile /= 2;
+    if (tile * rows > most || s->p->var[s->vec].extent <= tile) return false;
     s->packed = x;
     s->tile = tile;
     return true;

@@ -352,7 +352,7 @@ static void consider_as(Search *s, int k, int operand, bool convert)
     c.cost = cost_of(s, &c);
     if (c.cost < 0) return;
     keep(s, &c);
-    if (products && operand >= 0 && s->p->tensor[operand]->often) consider_often(s, operand, c);
+    if (products && operand >= 0 && s->p->tensor[operand]->often.many) consider_often(s, operand, c);
 }
 
 static void consider_special(Search *s, int k)
