@@ -38,6 +38,7 @@ from benchmarks import (
     slices,
     squares,
     tune,
+    wide,
 )
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
@@ -63,6 +64,7 @@ ROOMS = (
     slices,
     squares,
     tune,
+    wide,
 )
 SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}
 QUICK = programs.QUICK | joined.QUICK  # on small operands

@@ -15,10 +15,9 @@
 #include "abi.h"
 
 #define SC_VERSION "0.1.0"
-#define SC_MAXOP 32   /* operands and results of one program */
-#define SC_MAXVAR 16  /* index variables of one program */
-#define SC_SIDE 16    /* rows or columns of a block that is looked for */
-#define SC_NEAR 32768 /* entries: rows that so many choose fill the last cache */
+#define SC_MAXOP 32  /* operands and results of one program */
+#define SC_MAXVAR 16 /* index variables of one program */
+#define SC_SIDE 16   /* rows or columns of a block that is looked for */
 
 /* ---- errors ---- */
 enum {
@@ -95,9 +94,9 @@ typedef struct {
     uint8_t diagonal; /* entries that rows which follow one another have on a diagonal, of 16; 0: too few */
     uint8_t full;     /* 1: a quarter of all places have entries, 2: two of five have */
     uint8_t rows, columns; /* of full blocks, at most SC_SIDE; 1 and 1: there are none */
-    uint8_t far; /* of 8 entries: so many choose a coordinate that none of the SC_NEAR before them chose */
-    uint16_t
-        cut; /* layouts may have values of their own: 1, or the size of the cuts of the one that is there */
+    uint8_t reach; /* log2 of the entries from one to the next of its column, for half of them; 0: unknown */
+    /* Layouts may have values of their own: 1, or the size of the cuts of the one that is there. */
+    uint16_t cut;
 } sc_often;
 
 /* A tensor as the caller holds it. Sparse tensors: view.level[] and view.val,
@@ -177,8 +176,8 @@ bool sc_census_blocks(const sc_tensor *, int64_t side, double share, sc_blocks *
 /* The sides of blocks, of at most SC_SIDE rows and columns, that all entries of a matrix in csr fill; 1 and 1 if it has none
  * of two rows. Each entry is looked at until none are left. */
 void sc_census_sides(const sc_tensor *, int *rows, int *columns);
-/* sc_often.far of a matrix in csr, of some entries; 0 of any other tensor, and where memory is short. */
-uint8_t sc_census_far(const sc_tensor *);
+/* sc_often.reach of a matrix in csr, of some of its entries; 0 of any other tensor, and where memory is short. */
+uint8_t sc_census_reach(const sc_tensor *);
 /* How many entries of a csr matrix lie in rows with more than `most` of them; 0 of any other tensor. */
 int64_t sc_census_long_rows(const sc_tensor *, int64_t most);
 /* Counts the entries of rows, where the last level is compressed and those above it are dense. */

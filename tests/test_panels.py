@@ -468,3 +468,41 @@ def test_products_of_formats_that_are_multiplied_often(format):
         assert torch.equal(x.T @ a, x.T @ d) and torch.equal(torch.nn.functional.linear(y.T, a), y.T @ d.T)
         a.values().numpy()[:] *= 2
         d *= 2
+
+
+def test_looking_at_memory_leaves_transposes_alone():
+    """Tensors of one structure share its transpose, but for the values."""
+    d, a, x = _scattered()
+    b, c = a * 2, a * 3
+    for _ in range(2):
+        assert torch.equal(b.T @ x, 2 * d.T @ x) and torch.equal(c.T @ x, 3 * d.T @ x)
+        assert all("permute" in name for name in c.memory()["derived"])
+    c.T.values().zero_()
+    assert c.values().count_nonzero() == 0 and torch.equal(b.to_dense(), 2 * d)
+
+
+# ---- panels in the last cache, where entries choose rows far apart ----
+def _far(dtype: torch.dtype, index: torch.dtype = torch.int64) -> tuple[scorch.SparseTensor, torch.Tensor]:
+    g = torch.Generator().manual_seed(0)
+    n, each, row = 60_000, 8, 512 if dtype.itemsize == 4 else 256
+    rows = torch.arange(n, dtype=index).repeat_interleave(each)
+    columns = torch.randint(n, (n * each,), generator=g, dtype=index)
+    values = torch.randint(1, 4, (n * each,), generator=g).to(dtype)
+    A = scorch.coo(torch.stack([rows, columns]), values, (n, n)).convert("csr")
+    return A, torch.randint(-3, 4, (n, row), generator=g).to(dtype)
+
+
+@pytest.mark.parametrize("dtype, index", [(torch.float32, torch.int32), (torch.float64, torch.int64)])
+def test_rows_far_apart(dtype, index):
+    A, x = _far(dtype, index)
+    wanted = torch.cat([A @ part for part in x.split(8, dim=1)], dim=1)
+    back = torch.cat([A.T @ part for part in x.split(8, dim=1)], dim=1)
+    A.optimize(calls=1_000_000)
+    assert torch.equal(A @ x, wanted)
+    out = torch.empty(2 * x.shape[1], x.shape[0], dtype=dtype).T[:, ::2]
+    assert torch.equal(torch.mm(A, x, out=out), wanted)
+    assert torch.equal(torch.compile(lambda A, x: A @ x, backend="aot_eager")(A, x), wanted)
+    leaf = x.clone().requires_grad_()
+    assert torch.equal(torch.autograd.grad(A @ leaf, leaf, x)[0], back)
+    A.values().mul_(2)
+    assert torch.equal(A @ x, 2 * wanted)

@@ -303,7 +303,7 @@ sc_often sc_bind_in_place_facts(const sc_tensor *t)
                       .full = fullness(t),
                       .rows = (uint8_t)rows,
                       .columns = (uint8_t)columns,
-                      .far = sc_census_far(t)};
+                      .reach = sc_census_reach(t)};
 }
 
 static void count(sc_core *all, const sc_core *c)

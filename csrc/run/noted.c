@@ -64,7 +64,8 @@ int sc_note_often(int k)
 {
     sc_request rq = noted[k]->rq;
     for (int q = 0; q < rq.nin; q++)
-        if (!sc_format_is_dense(&rq.in[q].format) && !(rq.settled >> q & 1)) rq.in[q].often = (sc_often){.many = true, .cut = 1};
+        if (!sc_format_is_dense(&rq.in[q].format) && !(rq.settled >> q & 1))
+            rq.in[q].often = (sc_often){.many = true, .cut = 1};
     pthread_mutex_lock(&lock);
     const int at = n < MOST && (noted[n] = copied(&rq, noted[k]->kind, ~noted[k]->key)) ? n++ : -1;
     pthread_mutex_unlock(&lock);

@@ -84,7 +84,7 @@ def memory(A: SparseTensor) -> dict[str, object]:
     if core is not None:
         for name, n in core.memory()[1]:  # of some formats two, one with values of its own
             derived[name] = derived.get(name, 0) + n
-        turned |= core.turned()
+        turned = turned | core.turned()  # another one: the tensor's own are those of its values
     for dims, other in turned.items():
         derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
     for (wide, added, _), kept in A.__dict__.get("_strips", {}).items():

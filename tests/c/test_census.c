@@ -151,32 +151,31 @@ static void check_blocks(int rows, int columns, sc_dtype itype)
     check_long_rows(&t, pos);
 }
 
-/* Every other entry, or each, comes again after so many others. */
-static void check_far(int64_t period, int each, sc_dtype itype)
+/* Each entry, or every other one, has the column of the one so many before it; of the others each is the only one. */
+static void check_reach(int64_t apart, bool all, sc_dtype itype)
 {
-    enum { N = 20 * SC_NEAR, ROW = 64 };
+    enum { N = 1 << 20, ROW = 64 };
     static int64_t pos[N / ROW + 1], crd[N];
     static int32_t narrow_pos[N / ROW + 1], narrow_crd[N];
     for (int i = 0; i <= N / ROW; i++) narrow_pos[i] = (int32_t)(pos[i] = i * ROW);
-    for (int64_t k = 0; k < N; k++) narrow_crd[k] = (int32_t)(crd[k] = k % each ? 0 : 1 + k / each % period);
+    for (int64_t k = 0; k < N; k++) narrow_crd[k] = (int32_t)(crd[k] = all || k % 4 ? k % apart : apart + k);
     sc_err e = {0};
     sc_tensor t = {.itype = itype};
     CHECK(!sc_format_parse(&t.format, "csr", 2, &e), "%s", e.msg);
-    t.view.level[0].size = t.view.level[0].npos = N / ROW, t.view.level[1].size = period + 1;
+    t.view.level[0].size = t.view.level[0].npos = N / ROW, t.view.level[1].size = apart + N;
     t.view.level[1].pos = itype == SC_I64 ? (const void *)pos : (const void *)narrow_pos;
     t.view.level[1].crd = itype == SC_I64 ? (const void *)crd : (const void *)narrow_crd;
     t.view.level[1].npos = t.view.nval = N;
-    const int wanted = period * each > SC_NEAR ? 8 / each : 0;
-    CHECK(sc_census_far(&t) == wanted, "again after %lld: far %d, not %d", (long long)(period * each),
-          sc_census_far(&t), wanted);
-    t.view.nval = SC_NEAR;
-    CHECK(!sc_census_far(&t), "of few entries");
+    int wanted = 0;
+    while (wanted < 17 && apart >> (wanted + 1)) wanted++;
+    CHECK(sc_census_reach(&t) == wanted, "%lld apart: found 2^%d, not 2^%d", (long long)apart,
+          sc_census_reach(&t), wanted);
 }
 
 int main(void)
 {
-    for (int k = 0; k < 12; k++)
-        check_far(SC_NEAR / (1 + k % 2) + (k % 3 ? k : -k), 1 + k % 2, k % 4 < 2 ? SC_I32 : SC_I64);
+    for (int64_t apart = 8; apart < 1 << 19; apart += apart / 8 * 4)
+        check_reach(apart, apart % 3 == 0, apart & 64 ? SC_I32 : SC_I64);
     for (int k = 0; k < 60; k++)
         check_blocks(1 + (int)below(MOST), 1 + (int)below(MOST), k % 2 ? SC_I32 : SC_I64);
     for (int k = 0; k < 3000; k++)

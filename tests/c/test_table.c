@@ -112,7 +112,7 @@ static sc_request variant(int field)
     case 11: s->itype = SC_I64; break;
     case 12: x->unit = 0; break;
     case 13: s->perm = true; break;
-    case 14: s->often.far = 1; break;
+    case 14: s->often.reach = 1; break;
     case 15: r.dim[0][0] = 41; break;
     case 16: r.dim[1][1] = 17; break;
     case 17: set_format(&s->format, "bsr(2,2)"); break;

@@ -3,7 +3,7 @@
  * requires  a nest; sets `ahead` of loops
  *
  * A loop over the entries of an operand inside of which a loop runs along rows of a dense operand, chosen by the
- * entries, waits for memory at each of them if the operand is larger than the caches. A loop that takes N of them at a
+ * entries, waits for memory at each of them if the operand, or a panel of it, is larger than the caches. A loop that takes N at a
  * time asks for the rows of the next N. Extents count in powers of two, so that a new batch size seldom makes a new
  * kernel. */
 #include "private.h"
@@ -19,11 +19,12 @@ typedef struct {
     bool far;                     /* some row is prefetched */
 } Rows;
 
-/* Where a row is cut into more than two tiles of vectors, prefetching comes too late. */
-static bool in_time(const Prog *p, const Nest *loop)
+/* Where a row is cut into more than two tiles of vectors, prefetching comes too late; those of a panel are as long as a
+ * tile. */
+static bool in_time(const Prog *p, const Nest *loop, const Tensor *t)
 {
     const Index along = loop->ix;
-    return loop->kind != L_VEC || along.part != SC_MOD ||
+    return t->role == T_WORK || loop->kind != L_VEC || along.part != SC_MOD ||
            schedule_bucket(p->var[along.var].extent) <= 2 * (int64_t)along.block;
 }
 
@@ -34,7 +35,8 @@ static void look_expr(const Expr *e, Rows *r)
     const int v = e->op == O_ACCESS ? expr_runs_along(e) : -1;
     const Nest *along = v < 0 ? NULL : r->along[v];
     if (!along || !expr_reads_row(e, nest_binds(r->entries), v)) return;
-    if (r->asked || (schedule_bytes(r->p, e, e->tensor->dtype) > CACHED_BYTES && in_time(r->p, along)))
+    if (r->asked ||
+        (schedule_bytes(r->p, e, e->tensor->dtype) > CACHED_BYTES && in_time(r->p, along, e->tensor)))
         r->far = true;
 }
 

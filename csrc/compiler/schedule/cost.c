@@ -5,53 +5,15 @@
  * is reached. Loops over stored entries take their counts from the statistics of
  * the operands (positions of each level); where those are unknown an operand
  * holds one entry in a hundred. Extents count in powers of two, so that the next
- * batch finds the same nest. An access costs what its innermost loop makes of it:
- * along the unit stride, across it, or scattered over a region whose size says
- * which cache answers. Everything is rough, and it need not be better: costs are
- * only compared with each other, and near ties are broken by rule. */
+ * batch finds the same nest. What accesses take is in cost_access.c. Everything is
+ * rough, and it need not be better: costs are only compared with each other, and
+ * near ties are broken by rule. */
 #include <math.h>
 #include <string.h>
 
-#include "../nest/place.h"
-#include "private.h"
+#include "cost.h"
 
-#define LINE 64   /* bytes */
 #define WORDS 2.0 /* to spread entries to the lanes of their bits, in turns of a loop over entries */
-
-typedef struct {
-    Index ix;
-    double trips;  /* how often its body runs, in all */
-    bool gathered; /* its coordinates are those of stored entries, gone through again and again */
-    bool vec, cut; /* cut: into tiles of positions, that a loop inside runs over */
-    double turns;  /* of the body, each time the loop is reached */
-    double side;   /* turns, where the loop is unrolled and they stand side by side; else 1 */
-    double lanes;  /* turns that are computed at once, though what they read comes one by one; else 1 */
-    bool batch;    /* its rows are summed in batches */
-    bool words;    /* lanes of words of bits */
-} Loop;
-
-typedef struct { /* at a place of the nest; copied at every loop */
-    double trips;
-    int nloop;
-    Loop loop[MAXLOOP];
-    Place known;
-    int tile[MAXTENSOR];     /* positions in a tile of the next level, 0: no tile around */
-    double tilt[SC_MAXVAR];  /* of an index: the spreads of tensors whose entries led to its coordinate */
-    uint8_t with[SC_MAXVAR]; /* 1 + the index that decides this one, of the same entry; 0: none */
-} Spot;
-
-typedef struct {
-    Prog *p;
-    Machine m;
-    double time;
-    double shared; /* of it, inside the parallel loop */
-    bool assembles;
-    int gathers;               /* workspaces that store what is written to them */
-    double written[MAXTENSOR]; /* workspaces: how often written, in all */
-    double entries[MAXTENSOR]; /* workspaces: entries in one filling */
-} Cost;
-
-static double extent(const Cost *c, Index ix) { return (double)schedule_extent(c->p, ix); }
 
 /* ---- statistics ---- */
 static double elements(const Cost *c, const Tensor *t)
@@ -128,8 +90,6 @@ static double blocks_around(const Cost *c, const Spot *at, Index ix)
             blocks *= extent(c, at->loop[k].ix);
     return blocks;
 }
-
-static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtype_size(c->p->type); }
 
 /* Its turns are lanes that lie side by side. */
 static bool over_words(const Nest *n) { return n->kind == L_VEC && nest_over_words(n); }
@@ -319,6 +279,7 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
             .vec = is_vector(n),
             .cut = cut,
             .turns = turns,
+            .in = n->in,
             .side = side ? turns : 1,
             .lanes = picked,
             .batch = batch_suits(n, bound_around(outer)),
@@ -329,123 +290,10 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
     if (n->kind == L_PAR) c->shared += c->time - before;
 }
 
-/* ---- accesses ---- */
-static bool depends(const Spot *at, const Expr *e, int var)
-{
-    for (int d = 0; d < e->tensor->ndim; d++)
-        if (e->ix[d].var == var || at->with[e->ix[d].var] == 1 + var) return true;
-    return false;
-}
-
-static double work_bytes(const Cost *c, const Tensor *t)
-{
-    double n = (double)sc_dtype_size(t->dtype);
-    for (int d = 0; d < t->ndim; d++) n *= extent(c, t->slot[d]);
-    return n;
-}
-
-/* Bytes from an element to the next that is met inside of loop j. What lies a page apart falls into few sets of a cache,
- * so it is no better further apart. */
-static double apart(const Cost *c, const Spot *at, const Expr *e, int j)
-{
-    enum { PAGE = 4096 };
-    const double size = (double)sc_dtype_size(e->tensor->dtype);
-    const int along = expr_runs_along(e);
-    while (++j < at->nloop)
-        if (at->loop[j].ix.var == along) return size;
-    return along < 0 ? size : fmin(PAGE, size * extent(c, index_whole(along)));
-}
-
-/* Bytes that an access spans inside of loop j, -1: in all. */
-static double region(const Cost *c, const Spot *at, const Expr *e, int j)
-{
-    const Tensor *t = e->tensor;
-    double bytes = apart(c, at, e, j);
-    while (++j < at->nloop)
-        if (!at->loop[j].cut && depends(at, e, at->loop[j].ix.var)) bytes *= extent(c, at->loop[j].ix);
-    return t->role == T_WORK ? fmin(bytes, work_bytes(c, t)) : bytes;
-}
-
-/* What an access in a region of so many bytes costs, in accesses to the first cache. A cache answers as large a part of
- * the accesses as it holds of the region; half of the larger caches is taken by data that streams through. */
-static double by_size(const Cost *c, double bytes)
-{
-    static const int64_t typical[] = {32 << 10, 1 << 20, 16 << 20};
-    double factor = c->m.factor[0], missed = 1;
-    for (int k = 0; k < 3; k++) {
-        const double cache = (double)(c->p->cache[k] ? c->p->cache[k] : typical[k]) / (k ? 2 : 1);
-        if (bytes <= cache) break;
-        missed = fmin(missed, 1 - cache / bytes);
-        factor += missed * (c->m.factor[k + 1] - c->m.factor[k]);
-    }
-    return factor;
-}
-
-/* What an access that loop k moves costs, in accesses to the first cache. A loop around that it does not depend on
- * reads the same region in every turn: all but the first find it in the cache that holds the region. What no such loop
- * reads again comes from where the whole tensor is. */
-static double distance(const Cost *c, const Spot *at, const Expr *e, int k)
-{
-    double share = 1, sum = 0;
-    for (int j = k - 1; j >= 0; j--) {
-        const Loop *l = &at->loop[j];
-        if (depends(at, e, l->ix.var) || l->side > 1 || l->turns <= 1) continue;
-        sum += share * (1 - 1 / l->turns) * by_size(c, region(c, at, e, j));
-        share /= l->turns;
-    }
-    return sum + share * by_size(c, region(c, at, e, -1));
-}
-
-/* The innermost loop that an access depends on, -1: none. side: even where its turns stand side by side, each as a
- * stream of its own. */
-static int varies_at(const Spot *at, const Expr *e, bool side)
-{
-    int k = at->nloop - 1;
-    while (k >= 0 && !(depends(at, e, at->loop[k].ix.var) && (side || at->loop[k].side == 1))) k--;
-    return k;
-}
-
-/* Turns side by side share what is the same for all of them. */
-static double times_read(const Spot *at, const Expr *e, int k)
-{
-    double trips = at->loop[k].trips;
-    for (int j = 0; j < k; j++)
-        if (!depends(at, e, at->loop[j].ix.var)) trips /= at->loop[j].side;
-    return trips;
-}
-
-/* Loop k moves across lines, and the next one that moves at all goes along them: a line is loaded once. */
-static bool shares_lines(const Spot *at, const Expr *e, int k)
-{
-    const int var = at->loop[k].ix.var;
-    while (--k >= 0)
-        if (at->loop[k].ix.var != var && depends(at, e, at->loop[k].ix.var))
-            return expr_runs_along(e) == at->loop[k].ix.var;
-    return false;
-}
-
-static double access_time(const Cost *c, const Spot *at, const Expr *e, bool read, double kind)
-{
-    const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
-    const double trips = inner < 0 ? 1 : read ? times_read(at, e, inner) : at->loop[inner].trips;
-    if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
-    if (source_is_sparse(e->tensor) || (e->tensor->role == T_IN && e->tensor->like)) return trips * kind;
-    const bool along = k >= 0 && expr_runs_along(e) == at->loop[k].ix.var;
-    double each = kind;
-    if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
-    if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, c->m.across);
-    double far = distance(c, at, e, k);
-    if (along && inner != k && !at->loop[k].vec) /* scalars of streams side by side: a line brings many */
-        far = 1 + (far - 1) * (double)sc_dtype_size(e->tensor->dtype) / LINE;
-    const double first = k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far;
-    const double side = inner >= 0 && expr_runs_along(e) == at->loop[inner].ix.var ? at->loop[inner].side : 1;
-    return trips * (first + (side - 1) * kind) / side; /* side by side in one line */
-}
-
 /* Whether the next turn of loop k finds another e: a workspace has been written in between. */
 static bool changes(const Spot *at, const Expr *e, int k)
 {
-    if (e->op == O_ACCESS) return e->tensor->role == T_WORK || depends(at, e, at->loop[k].ix.var);
+    if (e->op == O_ACCESS) return e->tensor->role == T_WORK || cost_depends(at, e, at->loop[k].ix.var);
     return (e->kid[0] && changes(at, e->kid[0], k)) || (e->kid[1] && changes(at, e->kid[1], k));
 }
 
@@ -461,7 +309,7 @@ static double times_computed(const Spot *at, const Expr *e)
 static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused)
 {
     if (e->op == O_CONST) return 0;
-    if (e->op == O_ACCESS) return access_time(c, at, e, true, c->m.load);
+    if (e->op == O_ACCESS) return cost_access(c, at, e, true, c->m.load);
     static const double flops[] = {[W_SIMPLE] = 1, [W_SLOW] = 5, [W_SERIES] = 20};
     double t = fused && e->op == O_MUL ? 0 : times_computed(at, e) * c->m.flop * flops[op_info(e->op)->work];
     for (int k = 0; k < 2; k++)
@@ -478,13 +326,13 @@ static void walk_eval(Cost *c, const Spot *at, const Assign *a)
     if (t->role == T_WORK && t->place == W_REG)
         c->time += at->trips * c->m.flop;
     else if (t->role == T_WORK && (t->bitmap || t->hash))
-        c->time += at->trips * (t->hash ? c->m.slot : c->m.bit) * by_size(c, 8 * elements(c, t));
+        c->time += at->trips * (t->hash ? c->m.slot : c->m.bit) * cost_by_size(c, 8 * elements(c, t));
     else if (t->role == T_OUT &&
              (t->like || !sc_format_is_dense(&t->format) || (t->ndim && !t->format.nlevel))) {
         c->time += at->trips * c->m.append;
         c->assembles |= !t->like;
     } else
-        c->time += access_time(c, at, a->lhs, false, a->reduce == O_CONST ? c->m.store : c->m.update);
+        c->time += cost_access(c, at, a->lhs, false, a->reduce == O_CONST ? c->m.store : c->m.update);
 }
 
 /* ---- workspaces ---- */
@@ -492,7 +340,7 @@ static void walk_work(Cost *c, const Spot *at, const Nest *n)
 {
     const Tensor *t = n->work;
     const int id = prog_id(c->p, t);
-    const double bytes = work_bytes(c, t);
+    const double bytes = cost_work_bytes(c, t);
     c->gathers += tensor_gathers(t);
     walk(c, at, n->body);
     const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST;
@@ -548,7 +396,7 @@ static double top_cost(Cost *c, const Nest *n)
     if (n->op != N_WORK || (n->work->place != W_PRIVATE && n->work->place != W_SHARED))
         return kernel_cost(c, n);
     /* every thread clears its copy; then they are added up, by all threads */
-    const double clear = work_bytes(c, n->work) / c->m.clear;
+    const double clear = cost_work_bytes(c, n->work) / c->m.clear;
     sum = kernel_cost(c, n->body) + clear;
     if (n->work->place == W_PRIVATE) sum += clear;
     return sum + top_cost(c, n->then);

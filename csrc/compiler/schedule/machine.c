@@ -28,6 +28,12 @@ static const Machine typical_machine = {.flop = .25,
                                         .start = 500,
                                         .team = 700};
 
+int64_t machine_cache(const Prog *p, int level)
+{
+    static const int64_t typical[] = {32 << 10, 1 << 20, 16 << 20};
+    return (p->cache[level] ? p->cache[level] : typical[level]) / (level ? 2 : 1);
+}
+
 Machine machine_of(const Prog *p)
 {
     Machine m = typical_machine;

@@ -19,7 +19,6 @@
 #define PANEL_ELEMENTS (256 * 1024)
 #define PANEL_VECTORS 8 /* of a row: as many sums are in registers */
 #define MOMENT 1e9      /* multiply-adds */
-#define FAR 4           /* of 8 entries: rows that few caches hold when they are wanted again */
 /* Panels of FEW to MANY columns are packed row by row, so that whole lines are stored. Of more rows, which often lie a
  * power of two apart, the first level of caches would hold no line for long. */
 enum { STRIP = 16, FEW = 8, MANY = 16 };
@@ -95,9 +94,10 @@ static int gathered(const Sched *s, const Expr *e, Expr **found)
  * part of the last one. */
 static int64_t room(const Sched *s)
 {
-    const int64_t part = s->p->cache[2] / 2 / (s->p->threads ? s->p->threads : 4);
-    const bool far = !s->cut && s->a->often.far >= FAR;
-    return far ? sc_max(PANEL_ELEMENTS, part / (int64_t)sc_dtype_size(s->p->type)) : PANEL_ELEMENTS;
+    const int64_t size = (int64_t)sc_dtype_size(s->p->type),
+                  row = schedule_bucket(s->p->var[s->vec].extent) * size;
+    if (s->cut || !schedule_is_far(s->p, s->a, (double)row)) return PANEL_ELEMENTS;
+    return sc_max(PANEL_ELEMENTS, machine_cache(s->p, 2) / (s->p->threads ? s->p->threads : 4) / size);
 }
 
 /* Rows at stride 1 that are wider than a tile. */

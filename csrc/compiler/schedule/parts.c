@@ -1,4 +1,5 @@
 /* parts.c: what the builders of nests share: levels that loops run in, workspaces, register tiles. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,9 @@ int64_t schedule_bytes(const Prog *p, const Expr *access, sc_dtype type)
         if (!sc_mul(bytes, schedule_extent(p, access->ix[d]), &bytes)) return INT64_MAX;
     return bytes;
 }
+
+bool schedule_is_far(const Prog *p, const Tensor *t, double row)
+{ return t->often.reach && ldexp(row, t->often.reach) >= (double)machine_cache(p, 2); }
 
 /* ---- what loops run in ---- */
 bool source_is_sparse(const Tensor *t) { return t->role == T_IN ? tensor_is_sparse(t) : tensor_gathers(t); }

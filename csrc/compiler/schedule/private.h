@@ -16,7 +16,7 @@
  * gather.c   rows that the entries of a sparse operand route through dense matrices
  * narrow.c   sums of 16 bit floats, which are not rounded until they are stored
  * where.c    which entries a result has that is computed dense and delivered sparse
- * cost.c     what running a nest takes */
+ * cost.c     what running a nest takes; cost_access.c: accesses of it */
 #ifndef SC_SCHEDULE_PRIVATE_H
 #define SC_SCHEDULE_PRIVATE_H
 
@@ -24,6 +24,8 @@
 
 /* ---- parts.c ---- */
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
+/* Whether entries of t choose rows of so many bytes that have left the last cache when they are chosen again. */
+bool schedule_is_far(const Prog *, const Tensor *t, double row);
 int64_t schedule_bucket(int64_t n);           /* n rounded up to a power of two */
 int64_t schedule_extent(const Prog *, Index); /* of what an index counts: i, tiles of it or places in one */
 /* All elements of what is accessed as this type; INT64_MAX where they are too many to count. */
@@ -138,6 +140,8 @@ typedef struct {
 } Machine;
 
 Machine machine_of(const Prog *);
+/* Bytes of the first, second or third cache, 0 to 2; of the larger ones half is left beside data that streams through. */
+int64_t machine_cache(const Prog *, int level);
 
 /* ---- cost.c ---- */
 double cost_conversion(const Prog *);          /* of an entry of an operand or result into another format */
