@@ -103,8 +103,7 @@ static int resolve(product *p, sc_slot *slot)
     if (f) {
         sc_core *d = sc_core_derive_near(p->s, p->core, f);
         if (!d) return free(r), -1;
-        sc_request_operand(r, p->sparse, &d->t);
-        r->settled = 1u << p->sparse;
+        sc_request_converted(r, p->sparse, &d->t);
         Py_DECREF((PyObject *)d);
         rc = get(p, r, slot, &e);
         done = !rc && sc_program_convert(p->program, p->sparse);

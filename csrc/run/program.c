@@ -101,7 +101,9 @@ void sc_request_apart(sc_request *rq, int k)
 
 void sc_request_converted(sc_request *rq, int k, const sc_tensor *t)
 {
+    const sc_often before = rq->in[k].often;
     sc_request_operand(rq, k, t);
+    rq->in[k].often = (sc_often){.many = before.many, .reach = before.reach};
     sc_request_apart(rq, k);
     rq->settled |= 1u << k;
 }

@@ -67,7 +67,7 @@ static bool is_far(const Cost *c, const Spot *at, const Expr *e)
         const Loop *l = &at->loop[j];
         if (l->ix.var == expr_runs_along(e))
             row *= extent(c, l->ix);
-        else if (l->in && cost_depends(at, e, l->ix.var) && schedule_is_far(c->p, l->in, row))
+        else if (l->in && cost_depends(at, e, l->ix.var) && schedule_is_far(c->p, l->in, l->ix.var, row))
             return true;
     }
     return false;

@@ -91,12 +91,12 @@ static int gathered(const Sched *s, const Expr *e, Expr **found)
 }
 
 /* The elements of a panel: as many as a near cache holds, or where entries choose rows that no cache has, a thread's
- * part of the last one. */
-static int64_t room(const Sched *s)
+ * part of the last one. Entries are gone through for each tile, which is not done by way of a permutation. */
+static int64_t room(const Sched *s, int rows)
 {
     const int64_t size = (int64_t)sc_dtype_size(s->p->type),
                   row = schedule_bucket(s->p->var[s->vec].extent) * size;
-    if (s->cut || !schedule_is_far(s->p, s->a, (double)row)) return PANEL_ELEMENTS;
+    if (s->cut || s->a->perm || !schedule_is_far(s->p, s->a, rows, (double)row)) return PANEL_ELEMENTS;
     return sc_max(PANEL_ELEMENTS, machine_cache(s->p, 2) / (s->p->threads ? s->p->threads : 4) / size);
 }
 
@@ -108,7 +108,8 @@ static bool choose_straight(Sched *s)
     if (!in(s->kept, s->vec) || s->lhs->tensor->like || s->nmain < s->a->format.nlevel ||
         gathered(s, s->product, &x) != 1)
         return false;
-    const int64_t rows = s->cut ? s->cut : schedule_bucket(s->p->var[row_var(x)].extent), most = room(s);
+    const int64_t rows = s->cut ? s->cut : schedule_bucket(s->p->var[row_var(x)].extent),
+                  most = room(s, row_var(x));
     int tile = PANEL_VECTORS * lanes;
     if (!s->p->var[s->vec].fold && tile > 64) tile = 64;
     while (tile > PANEL_VECTORS / 2 * lanes && tile * rows > most / 2) tile /= 2;

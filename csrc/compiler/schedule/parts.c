@@ -28,8 +28,11 @@ int64_t schedule_bytes(const Prog *p, const Expr *access, sc_dtype type)
     return bytes;
 }
 
-bool schedule_is_far(const Prog *p, const Tensor *t, double row)
-{ return t->often.reach && ldexp(row, t->often.reach) >= (double)machine_cache(p, 2); }
+bool schedule_is_far(const Prog *p, const Tensor *t, int v, double row)
+{
+    const double rows = fmin(ldexp(1, t->often.reach), (double)schedule_bucket(p->var[v].extent));
+    return t->often.reach && rows * row >= (double)machine_cache(p, 2);
+}
 
 /* ---- what loops run in ---- */
 bool source_is_sparse(const Tensor *t) { return t->role == T_IN ? tensor_is_sparse(t) : tensor_gathers(t); }

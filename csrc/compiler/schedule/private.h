@@ -24,8 +24,9 @@
 
 /* ---- parts.c ---- */
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
-/* Whether entries of t choose rows of so many bytes that have left the last cache when they are chosen again. */
-bool schedule_is_far(const Prog *, const Tensor *t, double row);
+/* Whether entries of t choose rows of so many bytes by index v that have left the last cache when they are chosen again. Of
+ * what was converted the same is assumed in the other order. */
+bool schedule_is_far(const Prog *, const Tensor *t, int v, double row);
 int64_t schedule_bucket(int64_t n);           /* n rounded up to a power of two */
 int64_t schedule_extent(const Prog *, Index); /* of what an index counts: i, tiles of it or places in one */
 /* All elements of what is accessed as this type; INT64_MAX where they are too many to count. */
