@@ -6,7 +6,7 @@
 #ifndef SC_ABI_H
 #define SC_ABI_H
 
-#define SC_ABI 3
+#define SC_ABI 4
 
 /* A source that begins with this has no product and sum made one operation. */
 #define SC_EXACT "/* Rounds each operation. */\n"
@@ -36,7 +36,6 @@ typedef struct sc_call {
     unsigned abi, size;
     const sc_view *view;
     const sc_i64 *dim;
-    const double *scalar;
     const void *self;
     void *shared[8];
     int copies[8];

@@ -101,5 +101,5 @@ typedef struct {
  * extents; tensors gives their formats and types in the same order and is updated with what ALLOC
  * allocated, with alloc(ctx[r], ..) for result r. entry[] are the kernels, in the order the steps number them. */
 int sc_plan_run(const sc_plan *, sc_kernel *const *entry, const void *self, sc_tensor *tensors,
-                const int64_t *dim, const double *scalar, sc_alloc *, void *const *ctx, sc_err *);
+                const int64_t *dim, sc_alloc *, void *const *ctx, sc_err *);
 #endif

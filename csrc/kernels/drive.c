@@ -66,7 +66,7 @@ static void advise(const sc_drive *d)
 }
 
 int sc_plan_run(const sc_plan *plan, sc_kernel *const *entry, const void *self, sc_tensor *tensors,
-                const int64_t *dim, const double *scalar, sc_alloc *alloc, void *const *ctx, sc_err *e)
+                const int64_t *dim, sc_alloc *alloc, void *const *ctx, sc_err *e)
 {
     sc_drive d;
     int n = plan->nin + plan->nout, rc = SC_OK;
@@ -82,8 +82,7 @@ int sc_plan_run(const sc_plan *plan, sc_kernel *const *entry, const void *self, 
     d.chunks = (sc_chunks){.n = 0};
     d.slots = SLOTS;
     for (int k = 0; k < n; k++) d.view[k] = tensors[k].view;
-    d.call = (sc_call){
-        .abi = SC_ABI, .size = sizeof(sc_call), .view = d.view, .dim = dim, .scalar = scalar, .self = self};
+    d.call = (sc_call){.abi = SC_ABI, .size = sizeof(sc_call), .view = d.view, .dim = dim, .self = self};
     advise(&d);
     for (int k = 0; k < plan->nstep && !rc; k++) rc = run_step(&d, &plan->step[k]);
     sc_work_give(d.chunks.cut);

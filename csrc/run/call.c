@@ -179,7 +179,7 @@ int sc_whole_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_al
     for (; made < p->nmade && !rc; made++)
         if ((rc = prepare_inside(&p->made[made], dim, &tensor[p->nin + made], err))) advised(p, err);
     atomic_fetch_add_explicit(&sc_this_process.runs[p->way], 1, memory_order_relaxed);
-    if (!rc) rc = sc_plan_run(&p->plan, p->entry, p->self, tensor, dim, NULL, alloc, ctx, err);
+    if (!rc) rc = sc_plan_run(&p->plan, p->entry, p->self, tensor, dim, alloc, ctx, err);
     for (int r = 0; r < p->nout && !rc; r++)
         rc = deliver(p, r, tensor, &out[r], alloc, ctx ? ctx[r] : NULL, err);
     while (made-- > p->nout) sc_work_give(tensor[p->nin + made].view.val);

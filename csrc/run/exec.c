@@ -73,7 +73,6 @@ static int64_t param_int(const Run *r, const Param *q)
     case P_SLOTS: return r->lane->slots;
     case P_BEGIN: return r->begin;
     case P_END: return r->end;
-    case P_SCALAR: break; /* a float */
     }
     return 0;
 }
@@ -263,7 +262,6 @@ static double scalar_float(const Run *r, const Val *v)
     switch (v->op) {
     case O_CONST: return v->f;
     case O_VAR: return r->frame[v->local->slot].f;
-    case O_PARAM: return r->call->scalar[v->param->a];
     case O_LOAD: return fetch_float(v->buf->dtype, base(r, v->buf), scalar_int(r, v->kid[0]));
     case O_CAST: return cast_float(r, v);
     case O_LANE:

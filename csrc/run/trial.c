@@ -345,7 +345,7 @@ static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc
     for (int v = 0; v < p->nvar; v++) dim[v] = p->var[v].extent;
     for (int r = 0; r < p->draft.nmade; r++) ctx[r] = h;
     int rc = code_of(p, jit, width, entry, &self, &object, err);
-    if (!rc) rc = sc_plan_run(&p->draft.plan, entry, self, tensor, dim, NULL, heap_alloc, ctx, err);
+    if (!rc) rc = sc_plan_run(&p->draft.plan, entry, self, tensor, dim, heap_alloc, ctx, err);
     sc_jit_release(object);
     return rc;
 }

@@ -158,7 +158,7 @@ static double share(const graph *g, const sc_step *s, const int64_t *before)
     t[0].view.level[0].npos = ROWS;
     t[0].view.level[1] = (sc_level){.pos = g->pos, .crd = g->crd, .size = ROWS, .npos = g->pos[ROWS]};
     t[0].view.val = g->val, t[0].view.nval = g->pos[ROWS];
-    CHECK(!sc_plan_run(&p, entry, before, t, dim, NULL, pool_alloc, ctx, &e), "%s", e.msg);
+    CHECK(!sc_plan_run(&p, entry, before, t, dim, pool_alloc, ctx, &e), "%s", e.msg);
     pool_free(&m);
     return worst();
 }

@@ -228,7 +228,7 @@ static int go(bench *b, const sc_plan *p, sc_kernel *const *entry, const void *s
 {
     memset(e, 0, sizeof *e);
     void *ctx[] = {&b->m};
-    return sc_plan_run(p, entry, self, b->t, b->dim, NULL, pool_alloc, ctx, e);
+    return sc_plan_run(p, entry, self, b->t, b->dim, pool_alloc, ctx, e);
 }
 
 static bool equal(const double *a, const double *b, int64_t n)
@@ -511,12 +511,12 @@ static void test_fill(void)
     sc_tensor t = {.dtype = SC_I32, .view = {.val = data, .dim = {3, 2, 5}, .stride = {80, 5, 1}}};
     sc_format_parse(&t.format, "dense", 3, &e);
     p.step[0] = (sc_step){.op = SC_STEP_FILL, .fill = __builtin_inf()};
-    CHECK(!sc_plan_run(&p, NULL, NULL, &t, NULL, NULL, pool_alloc, NULL, &e), "%s", e.msg);
+    CHECK(!sc_plan_run(&p, NULL, NULL, &t, NULL, pool_alloc, NULL, &e), "%s", e.msg);
     for (int i = 0; i < 240; i++)
         CHECK(data[i] == (i % 80 < 10 ? INT32_MAX : 0), "element %d is %d", i, data[i]);
     t.view.dim[1] = 0;
     t.view.val = NULL;
-    CHECK(!sc_plan_run(&p, NULL, NULL, &t, NULL, NULL, pool_alloc, NULL, &e), "%s", e.msg);
+    CHECK(!sc_plan_run(&p, NULL, NULL, &t, NULL, pool_alloc, NULL, &e), "%s", e.msg);
 }
 
 int main(void)

@@ -36,7 +36,7 @@ static char *printed(const Module *m)
 
 /* What every module may use: 20 rows of a CSR matrix and an array of each type. */
 #define ARRAYS                                                                                               \
-    "par n: i64 = dim 0\npar half: f64 = scalar 0\npar lo: i64 = begin\npar hi: i64 = end\n"                 \
+    "par n: i64 = dim 0\npar lo: i64 = begin\npar hi: i64 = end\n"                                           \
     "buf A_pos: i32 = pos 0 1\nbuf A_crd: i32 = crd 0 1\nbuf A_val: f32 = val 0\nbuf B_val: f32 = val 1\n"   \
     "buf f: f32 mut = val 2\nbuf d: f64 mut = val 3\nbuf l: i64 mut = val 4\nbuf w: i32 mut = val 5\n"       \
     "buf s: i16 mut = val 6\nbuf b: bool mut = val 7\nbuf tmp: f32 mut = scratch 64\n"                       \
@@ -52,8 +52,8 @@ static const char *const good[] = {
            "  f[i * 12; 8] = c0\n  f[i * 12 + 8; 4] = c1\n }\n}\n",
     /* strided loads and stores, every lane reduction, splats of run-time numbers */
     ARRAYS "entry body {\n for i = 0, 64, 8 {\n  let x: f32x8 = f[i; 8 : 3]\n  let y: f64x4 = d[i; 4 : n]\n"
-           "  f[1000 + i; 8 : 2] = max(x, f32x8(f32(half))) - min(x, f32x8(0.25))\n"
-           "  d[1000 + i; 4 : 5] = y * f64x4(half)\n  f[2000 + i] = hadd(x) + hmax(x) * hmin(x)\n"
+           "  f[1000 + i; 8 : 2] = max(x, f32x8(f32(d[i]))) - min(x, f32x8(0.25))\n"
+           "  d[1000 + i; 4 : 5] = y * f64x4(d[i])\n  f[2000 + i] = hadd(x) + hmax(x) * hmin(x)\n"
            "  l[2500 + i] = search(A_crd, i, i + 40, i + 1)\n  l[2600 + i] = pair(A_crd, i) >> 32\n"
            "  f[2600 + i; 8] = pick(B_val[i; 8], A_crd[i])\n  d[2600 + i; 4] = pick(d[i; 4 : n], A_crd[i])\n"
            "  s[2600 + i; 2] = pick(s[i; 2 : 3], A_crd[i])\n  b[2600 + i; 8] = pick(b[i; 8], A_crd[i])\n  "
@@ -77,7 +77,7 @@ static const char *const good[] = {
     "  f[3700 + i] = lane(e; 0) + lane(e; 7)\n"
     "  l[2000 + i; 8] = select(first(i % 11; 8) & m, l[i; 8], i64x8(n))\n  b[3600 + i; 8] = first(i >> 3; "
     "8)\n"
-    "  b[900] = (b[i] == (half < 0.75)) | (b[i + 1] & (l[i] > 4))\n  f[3000 + i] = f32(b[i]) + f32(i64(b[i + "
+    "  b[900] = (b[i] == (d[i] < 0.75)) | (b[i + 1] & (l[i] > 4))\n  f[3000 + i] = f32(b[i]) + f32(i64(b[i + "
     "1]))\n }\n}\n",
     /* bitmap: set and walk bits; while, if, else */
     ARRAYS "entry body {\n mut k: i64 = 0\n for i = 0, 128 {\n  let at: i64 = l[i] & 1023\n"
@@ -106,7 +106,7 @@ static const char *const good[] = {
     "1e-300\n }\n}\n",
     /* scratch, shared memory, cursors; an end that changes inside the loop; two entries */
     ARRAYS "entry count {\n mut e: i64 = 10\n for i = 0, e {\n  e = e - 1\n  tmp[i] = f[i] * f32(0.5)\n  "
-           "all[i] = d[i] * half\n  cnt[i & 7] = i + e\n }\n}\n"
+           "all[i] = d[i] * d[0]\n  cnt[i & 7] = i + e\n }\n}\n"
            "entry fill {\n for i = 0, 10 {\n  f[500 + i] = tmp[i]\n  d[500 + i] = all[i]\n  l[500 + i] = "
            "cnt[i & 7] * hi\n }\n return 0\n}\n",
 };
@@ -257,7 +257,7 @@ static void test_refused(void)
     CHECK(refused(deep, "nested too deeply"));
     CHECK(refused("buf x: f32 = pos 0 1\n", "index arrays are i32 or i64"));
     CHECK(refused("par x: i64 = cursor 9\n", "no such dimension, level or cursor"));
-    CHECK(refused("par x: f64 = dim 0\n", "its origin needs i64, got f64"));
+    CHECK(refused("par x: f64 = dim 0\n", "expected 'i64' as the type of a parameter, got 'f64'"));
 }
 
 /* Trees that no text can spell. */
@@ -393,8 +393,7 @@ static void world_free(World *w)
 static int world_run(World *w, sc_kernel *const *kernel, int n, const void *self)
 {
     static const int64_t dim[] = {7};
-    static const double scalar[] = {0.5};
-    sc_call call = {SC_ABI, sizeof call, w->view, dim, scalar, self, {NULL, NULL, w->shared}, {1, 1, 1}};
+    sc_call call = {SC_ABI, sizeof call, w->view, dim, self, {NULL, NULL, w->shared}, {1, 1, 1}};
     sc_lane lane = {.n = 1, .scratch = w->scratch, .partial = w->scratch};
     int code = 0;
     for (int k = 0; k < n; k++) code |= kernel[k](&call, &lane, 0, ROWS);

@@ -215,14 +215,13 @@ static void param(Emit *e, const Param *q)
 {
     if (q->origin == P_BEGIN && !strcmp(q->name, "begin")) return;
     if (q->origin == P_END && !strcmp(q->name, "end")) return;
-    sc_text_add(e->out, "    const %s %s = ", c_scalar(q->type.dtype), q->name);
+    sc_text_add(e->out, "    const sc_i64 %s = ", q->name);
     switch (q->origin) {
     case P_DIM: sc_text_add(e->out, "call->dim[%d];\n", q->a); break;
     case P_STRIDE: sc_text_add(e->out, "call->view[%d].stride[%d];\n", q->a, q->b); break;
     case P_NPOS: sc_text_add(e->out, "call->view[%d].level[%d].npos;\n", q->a, q->b); break;
     case P_SIZE: sc_text_add(e->out, "call->view[%d].level[%d].size;\n", q->a, q->b); break;
     case P_NVAL: sc_text_add(e->out, "call->view[%d].nval;\n", q->a); break;
-    case P_SCALAR: sc_text_add(e->out, "call->scalar[%d];\n", q->a); break;
     case P_CURSOR: sc_text_add(e->out, "lane->cursor[%d];\n", q->a); break;
     case P_COPIES: sc_text_add(e->out, "call->copies[%d];\n", q->a); break;
     case P_SLOTS: emit_add(e, "lane->slots;\n"); break;

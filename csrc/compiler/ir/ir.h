@@ -256,8 +256,8 @@ struct Nest {
  *   buf    := "buf" NAME ":" dtype ["mut"] "=" origin      origin: "pos" arg level | "crd" arg level | "val" arg | "perm" arg
  *                                                          | "cursors" val | "scratch" val | "shared" slot | "partial" val
  *             (cursors: the int64 ones of the lane; val is the byte offset, an expression over parameters)
- *   par    := "par" NAME ":" type "=" origin               origin: "dim" var | "stride" arg dim | "npos" arg level |
- *                                                          "size" arg level | "nval" arg | "scalar" n | "cursor" n |
+ *   par    := "par" NAME ":" "i64" "=" origin              origin: "dim" var | "stride" arg dim | "npos" arg level |
+ *                                                          "size" arg level | "nval" arg | "cursor" n |
  *                                                          "copies" slot | "slots" | "begin" | "end"
  *   entry  := "entry" NAME "{" { stmt } "}"
  *   stmt   := "let" NAME ":" type "=" val                  a constant
@@ -302,7 +302,6 @@ typedef enum {
     P_NPOS,
     P_SIZE,
     P_NVAL,
-    P_SCALAR,
     P_CURSOR,
     P_COPIES,
     P_SLOTS,
@@ -311,7 +310,6 @@ typedef enum {
 } ParamOrigin;
 typedef struct {
     const char *name;
-    Type type; /* i64, f64 for P_SCALAR */
     ParamOrigin origin;
     int a, b;
 } Param;

@@ -348,7 +348,7 @@ Val *val_local(Prog *p, Local *l)
 
 Val *val_param(Prog *p, Param *q)
 {
-    Val *v = new_val(p, O_PARAM, q->type, NULL, NULL, NULL);
+    Val *v = new_val(p, O_PARAM, I64, NULL, NULL, NULL);
     v->param = q;
     return v;
 }
@@ -373,7 +373,6 @@ Param *module_param(Prog *p, ParamOrigin origin, int a, int b, const char *name)
     Param *q = NEW(p, Param);
     bool range = origin == P_BEGIN || origin == P_END;
     *q = (Param){.name = range ? (origin == P_BEGIN ? "begin" : "end") : name_new(p, name),
-                 .type = origin == P_SCALAR ? (Type){SC_F64, 1} : I64,
                  .origin = origin,
                  .a = a,
                  .b = b};

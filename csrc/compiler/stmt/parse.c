@@ -487,12 +487,12 @@ static void read_param(StmtReader *r)
     q->name = lex_name(&r->lx, "the name of a parameter");
     must_be_new(r, q->name);
     lex_expect(&r->lx, ":", "after the name of a parameter");
-    q->type = read_type(r);
+    lex_expect(&r->lx, "i64", "as the type of a parameter");
     lex_expect(&r->lx, "=", "after the type of a parameter");
     int k = 0;
     while (k < N_PARAM_WORDS && !lex_is(&r->lx, param_words[k].word)) k++;
     if (k == N_PARAM_WORDS)
-        wrong(r, "expected dim, stride, npos, size, nval, scalar, cursor, copies, slots, begin or end%s", "");
+        wrong(r, "expected dim, stride, npos, size, nval, cursor, copies, slots, begin or end%s", "");
     lex_next(&r->lx);
     q->origin = (ParamOrigin)k;
     if (param_words[k].args > 0) q->a = read_small(r);

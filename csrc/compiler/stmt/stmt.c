@@ -291,17 +291,15 @@ static void block_print(const Stmt *s, int depth, sc_text *out)
 /* Spelling, and how many integers follow. */
 const OriginWord buf_words[] = {{"pos", 2},    {"crd", 2},     {"val", 1},     {"perm", 1},
                                 {"shared", 1}, {"cursors", 0}, {"scratch", 0}, {"partial", 0}};
-const OriginWord param_words[] = {{"dim", 1},   {"stride", 2}, {"npos", 2},   {"size", 2},
-                                  {"nval", 1},  {"scalar", 1}, {"cursor", 1}, {"copies", 1},
-                                  {"slots", 0}, {"begin", 0},  {"end", 0}};
+const OriginWord param_words[] = {{"dim", 1},    {"stride", 2}, {"npos", 2},  {"size", 2},  {"nval", 1},
+                                  {"cursor", 1}, {"copies", 1}, {"slots", 0}, {"begin", 0}, {"end", 0}};
 
 bool buf_names_offset(const Buf *b)
 { return b->offset && b->offset->op != O_CONST && b->offset->op != O_PARAM; }
 
 static void param_print(const Param *q, sc_text *out)
 {
-    sc_text_add(out, "par %s: %s = %s", q->name, sc_dtype_name((sc_dtype)q->type.dtype),
-                param_words[q->origin].word);
+    sc_text_add(out, "par %s: i64 = %s", q->name, param_words[q->origin].word);
     if (param_words[q->origin].args > 0) sc_text_add(out, " %d", q->a);
     if (param_words[q->origin].args > 1) sc_text_add(out, " %d", q->b);
     sc_text_add(out, "\n");

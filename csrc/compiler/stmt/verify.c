@@ -130,7 +130,7 @@ static void check_kids(StmtVerifier *v, const Val *x, int n, int depth)
 static void check_param(StmtVerifier *v, const Val *x)
 {
     for (int k = 0; k < v->m->nparam; k++)
-        if (v->m->param[k] == x->param) return check_same(v, x->param->name, x->param->type, x->type);
+        if (v->m->param[k] == x->param) return check_same(v, x->param->name, I64, x->type);
     WRONG(v, "a parameter that the module does not declare");
 }
 
@@ -377,7 +377,6 @@ static void check_origin(StmtVerifier *v, const Param *q)
                 : q->origin == P_NPOS || q->origin == P_SIZE ? SC_MAXLEVEL
                                                              : 1;
     v->entry = sc_arena_printf(&v->p->arena, "parameter %s", q->name);
-    check_same(v, "its origin", q->origin == P_SCALAR ? (Type){SC_F64, 1} : I64, q->type);
     if (q->a < 0 || q->b < 0 || q->b >= limit ||
         ((q->origin == P_CURSOR || q->origin == P_COPIES) && q->a >= SC_MAXCURSOR))
         WRONG(v, "no such dimension, level or cursor");
