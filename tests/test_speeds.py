@@ -23,17 +23,14 @@ def costs():
 
 
 def entry():
-    (found,) = FOLDER.glob("*.so")
+    (found,) = (FOLDER / "speeds").iterdir()
     return found
 
 
 def keep(steps):
-    # exchanges what was kept, the entry of the cache with its trailer
-    magic = b"\nscorch-object 1\n"
-    key = entry().read_bytes().split(magic)[1].split(b"\n")[0]
-    text = "".join(f"{n} {s}\n" for n, s in zip(NAMES, steps)).encode()
-    body = text + magic + key + b"\n"
-    entry().write_bytes(body + hashlib.sha256(body).hexdigest().encode() + b"\n")
+    # exchanges what was kept, the text with its checksum
+    text = "".join(f"{n} {s}\n" for n, s in zip(NAMES, steps))
+    entry().write_text(f"{text}sum {hashlib.sha256(text.encode()).hexdigest()}\n")
     return costs()
 
 
@@ -58,11 +55,13 @@ assert typical.count("-- cost") == other.count("-- cost") and typical != other
 
 # what cannot be is ignored
 for steps in ([0] * 7 + [99], [-9] + [0] * 7, [1] * 7, ["x"] * 8):
-    for f in FOLDER.glob("*.so"):
-        f.unlink()
-    scorch.calibrate(forget=True)
     assert keep(steps) == TYPICAL, steps
 assert keep([4] * 8) != TYPICAL
+
+# it is no kernel
+assert "(0 kernels" in scorch.info()["cache"] and scorch.clear_cache() == 0 and costs() != TYPICAL
+
+# what was damaged is ignored
 whole = entry().read_bytes()
 for broken in (b"", whole[:20], whole[:-30], whole.replace(b"core 4", b"core 5"), b"\0" * len(whole)):
     entry().write_bytes(broken)

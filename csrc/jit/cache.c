@@ -336,27 +336,3 @@ void sc_cache_info(sc_text *out)
                 (int)(CAP >> 20), faccessat(fd, ".", W_OK, AT_EACCESS) ? ", read-only" : "");
     close(fd);
 }
-
-/* ---- notes: entries that no compiler made ---- */
-static void note_key(char key[SC_KEYLEN + 1], const char hash[SC_HASH + 1])
-{ snprintf(key, SC_KEYLEN + 1, "%.*s-%.*s", SC_HASH, hash, SC_HASH, hash); }
-
-bool sc_jit_note_get(const char hash[SC_HASH + 1], sc_text *text)
-{
-    char path[SC_PATH], why[512], name[NAME], key[SC_KEYLEN + 1];
-    int fd = open_directory(path, false, why, sizeof why);
-    if (fd < 0) return false;
-    note_key(key, hash);
-    name_of(key, name);
-    const bool ok = read_entry(fd, name, key, SC_KEYLEN, text);
-    close(fd);
-    if (ok) text->s[text->n] = 0;
-    return ok;
-}
-
-void sc_jit_note_put(const char hash[SC_HASH + 1], const sc_text *text)
-{
-    char key[SC_KEYLEN + 1];
-    note_key(key, hash);
-    sc_cache_put(key, text);
-}

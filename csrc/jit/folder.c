@@ -1,4 +1,4 @@
-/* folder.c: texts for people in a folder of the cache directory.
+/* folder.c: texts in a folder of the cache directory.
  *
  * A file is a text with a line of its checksum behind it, so that what was cut off, filled by a full disk or edited by
  * accident is a miss. Files appear whole, by rename, as objects do (cache.c); what holds of the cache directory holds of

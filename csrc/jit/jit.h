@@ -55,12 +55,7 @@ int sc_jit_get(const char *ctext, const sc_target *, const sc_object **, sc_jit_
 void sc_jit_release(const sc_object *);
 int64_t sc_jit_bytes(const sc_object *); /* of memory, about, shared by all who hold it */
 
-/* A short text kept in the cache directory beside the objects, under a hash; false: there is none that can be
- * trusted. Failing to keep it is no error. */
-bool sc_jit_note_get(const char hash[65], sc_text *);
-void sc_jit_note_put(const char hash[65], const sc_text *);
-
-/* ---- folder.c: texts for people in a folder of the cache directory, a file each ----
+/* ---- folder.c: texts in a folder of the cache directory, a file each ----
  * What was damaged, or can be written by others, is as if it were not there. Failing is no error. */
 bool sc_folder_is(const char *folder); /* whether there is something of this name, trusted or not: one look */
 bool sc_folder_get(const char *folder, const char *name, sc_text *);

@@ -3,8 +3,8 @@
  * A handful of loops is timed, each what one group of constants stands for, and compared with what it takes on the
  * typical machine. So the constants keep what they were fitted for, and only their proportions move. A ratio counts in
  * steps of a quarter of an octave, and what is near 1 counts as 1: noise changes no choice. Nothing is measured unless it is asked
- * for, once for a kind of CPU; then every process on it chooses alike. The cache directory keeps the steps as text
- * under a hash of the CPU; what cannot be read is as if it were not there. */
+ * for, once for a kind of CPU; then every process on it chooses alike. The folder "speeds" of the cache directory keeps
+ * the steps as text under a hash of the CPU; what cannot be read is as if it were not there. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 
 #include "run.h"
 
+#define FOLDER "speeds"
 #define MAXSTEP 8         /* four times */
 #define ROUNDS 24         /* of each loop; the fastest counts */
 #define LONG 80000000     /* nanoseconds; no loop has more */
@@ -266,7 +267,7 @@ static sc_speeds load(void)
     sc_text t = {0};
     sc_speeds out = {{0}};
     hash_of_cpu(hash);
-    if (sc_jit_note_get(hash, &t)) out = parse(t.s);
+    if (sc_folder_get(FOLDER, hash, &t)) out = parse(t.s);
     sc_text_free(&t);
     return out;
 }
@@ -277,7 +278,7 @@ static void save(sc_speeds s)
     sc_text t = {0};
     hash_of_cpu(hash);
     for (int k = 0; k < SC_NSPEED; k++) sc_text_add(&t, "%s %d\n", sc_speed_names[k], s.step[k]);
-    if (!t.failed) sc_jit_note_put(hash, &t);
+    if (!t.failed) sc_folder_put(FOLDER, hash, &t);
     sc_text_free(&t);
 }
 

@@ -44,8 +44,8 @@ def stats() -> dict[str, object]:
 def clear_cache() -> int:
     """Removes the kernels of the cache on disk; returns how many. Kernels in use stay usable.
 
-    What :func:`scorch.tune` keeps stays: it takes longer to find than a kernel to compile. ``python -m scorch
-    tuned clear`` removes that.
+    What was measured stays, as it takes longer to find than a kernel to compile: ``python -m scorch tuned
+    clear`` removes what :func:`scorch.tune` keeps, ``calibrate forget`` what :func:`calibrate` does.
 
     Raises:
         OSError, ValueError: the cache directory cannot be read or is not ours.
