@@ -17,6 +17,7 @@
 #define SC_VERSION "0.1.0"
 #define SC_MAXOP 32  /* operands and results of one program */
 #define SC_MAXVAR 16 /* index variables of one program */
+#define SC_SLICE 16  /* rows of a slice of diagonals that is looked for */
 #define SC_SIDE 16   /* rows or columns of a block that is looked for */
 
 /* ---- errors ---- */
@@ -90,9 +91,9 @@ typedef struct {
 
 /* What is known of a sparse operand that is multiplied again and again, so that a layout for it pays. Compared as bytes. */
 typedef struct {
-    bool many;        /* products are; else nobody looked, and all of this is zero */
-    uint8_t diagonal; /* entries that rows which follow one another have on a diagonal, of 16; 0: too few */
-    uint8_t full;     /* 1: a quarter of all places have entries, 2: two of five have */
+    bool many;             /* products are; else nobody looked, and all of this is zero */
+    uint8_t diagonal;      /* entries on a diagonal of a slice of SC_SLICE rows; 0: too few */
+    uint8_t full;          /* 1: a quarter of all places have entries, 2: two of five have */
     uint8_t rows, columns; /* of full blocks, at most SC_SIDE; 1 and 1: there are none */
     uint8_t reach; /* log2 of the entries from one to the next of its column, for half of them; 0: unknown */
     /* Layouts may have values of their own: 1, or the size of the cuts of the one that is there. */
@@ -163,8 +164,8 @@ typedef struct {
     int64_t seen, rows, values;
 } sc_census;
 void sc_census_take(const sc_tensor *, int64_t step, sc_census *out);
-/* How many entries the diagonals of a slice of 16 rows have on average, of a csr matrix, found in some of the slices; 0 of
- * any other tensor. */
+/* How many entries the diagonals of a slice of SC_SLICE rows have on average, of a csr matrix, found in some of the
+ * slices; 0 of any other tensor. */
 double sc_census_diagonals(const sc_tensor *);
 /* Of blocks of side x side places, a power of two: how many entries were seen, in how many blocks, and how many of them
  * lie in blocks of which at least `share` is stored. Of a csr matrix, found in some of its rows of blocks; zeros of any
@@ -274,8 +275,8 @@ const sc_format *sc_program_operand(const sc_program *, int k);
 /* Whether operand k may be this: its format, and a permutation that its values are found through or none, as layouts of one
  * format have where entries lie in another order or in the same. */
 bool sc_program_reads(const sc_program *, int k, const sc_tensor *);
-/* A stage of the program of a request, to be freed: "index" "schedule" "nest" "orders" "stmt" "c" "plan" "why"
- * "path" "explain". */
+const char *sc_program_stage(int k); /* what stages there are; null behind the last */
+/* A stage of the program of a request, to be freed. */
 int sc_program_text(const sc_request *, const char *stage, char **, sc_err *);
 /* Runs: operands as in the request; dense results are allocated by the caller, row-major where the format asked
  * for is not the one the kernels write; sparse ones through alloc, ctx[r] for result r (ctx may be null where no

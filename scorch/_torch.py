@@ -44,7 +44,6 @@ __all__ = [
 ]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
-_STAGES = ("index", "path", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")
 _VALIDATE = "validate"  # no stage: structures are looked through before every use
 
 
@@ -107,7 +106,7 @@ def _connect() -> None:
 def _asked() -> tuple[str, ...]:
     """What SCORCH_DEBUG asks for."""
     asked = tuple(s.strip() for s in os.environ.get("SCORCH_DEBUG", "").split(",") if s.strip())
-    known = (*_STAGES, _VALIDATE)
+    known = (*_C.stages, _VALIDATE)
     for word in asked:
         if word not in known:
             raise ImportError(f"SCORCH_DEBUG: expected some of {', '.join(known)}, got {word!r}")

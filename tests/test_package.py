@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import scorch
-from scorch import _C, _torch
+from scorch import _C
 from scorch.tensor import rooms
 from scorch.tensor.sparsetensor import SparseTensor
 
@@ -80,10 +80,11 @@ def test_rooms_are_there_without_an_import_of_their_own():
 # ---- the class ----
 def test_stages_that_can_be_asked_for_are_those_of_the_compiler():
     kernel = scorch.compile("ij->i", scorch.sparse(torch.eye(3)))
-    with pytest.raises(ValueError, match='no stage "loops": expected index, ') as info:
+    with pytest.raises(ValueError, match='no stage "loops": expected explain, index, ') as info:
         _C.text(kernel._program, kernel._example, "loops")
     known = str(info.value).split("expected ")[1].split(", ")
-    assert {"sums", *_torch._STAGES} <= set(known)
+    assert known == list(_C.stages)
+    assert f"`{' '.join(known)}`" in (Path(__file__).parent.parent / "docs" / "settings.md").read_text()
     for stage in known:
         assert isinstance(_C.text(kernel._program, kernel._example, stage), str)
 

@@ -18,6 +18,7 @@
 #include "dlpack.h"
 
 #define SC_MAXGUARD 8
+#define SC_REMEMBERED 8 /* operands; calls of more are looked up by a request each time (resolve.c) */
 #if defined(SC_PLAIN_MEMORY)
 #define SC_LARGE_RESULT 0 /* every result is a block of its own */
 #else

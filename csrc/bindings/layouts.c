@@ -24,7 +24,6 @@
 #define SAME .6
 #define PLACE .3
 #define GAIN 1.1
-#define SLICE 16
 
 static bool is_sliced(const sc_format *f)
 { return f->nlevel && sc_kind_of(&f->level[f->nlevel - 1])->sliced; }
@@ -208,11 +207,11 @@ static void link_first(sc_core *c, sc_derived *d)
     bound_derived(c);
 }
 
-/* Whether products with vectors are faster where a diagonal of 16 rows has so many entries. */
+/* Whether products with vectors are faster where a diagonal of a slice has so many entries. */
 static bool pays(const sc_core *c, double shared)
 {
     const double entries = (double)c->t.view.nval, rows = (double)c->t.view.level[0].size;
-    return entries + ROW * rows > GAIN * entries * (SAME + PLACE * SLICE / shared);
+    return entries + ROW * rows > GAIN * entries * (SAME + PLACE * SC_SLICE / shared);
 }
 
 static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest print)
@@ -225,7 +224,7 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     d->before = all->products;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
     forget(find(all, c, f)); /* of another thread, meanwhile */
-    const double shared = (double)c->t.view.nval * SLICE / (double)d->core->t.view.nval;
+    const double shared = (double)c->t.view.nval * SC_SLICE / (double)d->core->t.view.nval;
     if (is_sliced(f) && all->shared > 0 && !pays(c, shared)) {
         all->shared = -1; /* a few rows have diagonals of their own: the next product is as before */
         d->unpaid = true;

@@ -335,6 +335,27 @@ static PyMethodDef methods[] = {
 };
 
 /* ---- life and death ---- */
+static int add_stages(PyObject *module)
+{
+    int n = 0;
+    while (sc_program_stage(n)) n++;
+    PyObject *stages = PyTuple_New(n);
+    for (int k = 0; stages && k < n; k++) {
+        PyObject *name = PyUnicode_FromString(sc_program_stage(k));
+        if (!name || PyTuple_SetItem(stages, k, name)) Py_CLEAR(stages);
+    }
+    const int rc = stages ? PyModule_AddObjectRef(module, "stages", stages) : -1;
+    Py_XDECREF(stages);
+    return rc;
+}
+
+static int add_constants(PyObject *module)
+{
+    if (PyModule_AddStringConstant(module, "version", SC_VERSION) || add_stages(module)) return -1;
+    if (PyModule_AddIntConstant(module, "slice_rows", SC_SLICE)) return -1;
+    return PyModule_AddIntConstant(module, "remembered", SC_REMEMBERED);
+}
+
 static int module_exec(PyObject *module)
 {
     sc_state *s = PyModule_GetState(module);
@@ -356,8 +377,7 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, sc_tuned_methods) || PyModule_AddFunctions(module, sc_watch_methods) ||
         PyModule_AddFunctions(module, sc_sampling_methods) ||
         PyModule_AddFunctions(module, sc_values_methods) ||
-        PyModule_AddFunctions(module, sc_direct_methods) ||
-        PyModule_AddStringConstant(module, "version", SC_VERSION))
+        PyModule_AddFunctions(module, sc_direct_methods) || add_constants(module))
         return -1;
     return sc_core_register(module, s);
 }

@@ -173,12 +173,12 @@ typedef struct {
     uint8_t position[SC_MAXLEVEL], even, skew, dtype, itype, perm, ndim;
     int8_t unit, twin;
 } facts;
-enum { KNOWN = 8, FEW = 8 }; /* calls remembered for a program string, of at most so many operands */
+enum { KNOWN = 8 }; /* calls remembered for a program string, of at most SC_REMEMBERED operands */
 struct sc_known {
     int next;
     struct {
         uint64_t program; /* its handle; 0: none */
-        facts fact[FEW];
+        facts fact[SC_REMEMBERED];
     } call[KNOWN];
 };
 
@@ -261,8 +261,8 @@ static bool as_written(const call *c)
 
 int sc_call_resolve(call *c)
 {
-    facts fact[FEW];
-    if (c->nin > FEW || !as_written(c)) return sc_call_look_up(c);
+    facts fact[SC_REMEMBERED];
+    if (c->nin > SC_REMEMBERED || !as_written(c)) return sc_call_look_up(c);
     read_facts(c, fact);
     int rc = recall(c, fact);
     if (rc) return rc < 0 ? -1 : 0;

@@ -1,11 +1,11 @@
 /* census_diagonals.c: whether the rows of a matrix follow diagonals.
  *
- * Some slices of 16 rows are merged by diagonals, spread over the matrix and each at another place of its step, until so
- * many entries were seen. The rows of a slice are in order, so the least diagonal that any of them has next is the next
- * of all. */
+ * Some slices are merged by diagonals, spread over the matrix and each at another place of its step, until so many
+ * entries were seen. The rows of a slice are in order, so the least diagonal that any of them has next is the next of
+ * all. */
 #include "kernels.h"
 
-enum { ROWS = 16, SLICES = 1024, MOST = 1 << 16, LONGEST = 1 << 12 };
+enum { SLICES = 1024, MOST = 1 << 16, LONGEST = 1 << 12 };
 
 typedef struct {
     int64_t entries, diagonals;
@@ -15,7 +15,7 @@ typedef struct {
 static void merge(const sc_tensor *t, int64_t first, int rows, sharing *s)
 {
     const sc_level *v = &t->view.level[1];
-    int64_t next[ROWS], end[ROWS];
+    int64_t next[SC_SLICE], end[SC_SLICE];
     for (int k = 0; k < rows; k++) {
         next[k] = sc_index(v->pos, t->itype, first + k);
         end[k] = sc_min(sc_index(v->pos, t->itype, first + k + 1), next[k] + LONGEST);
@@ -37,9 +37,9 @@ static void merge(const sc_tensor *t, int64_t first, int rows, sharing *s)
 double sc_census_diagonals(const sc_tensor *t)
 {
     if (!sc_is_csr(t)) return 0;
-    const int64_t rows = t->view.level[0].size, slices = rows / ROWS, step = sc_max(1, slices / SLICES);
+    const int64_t rows = t->view.level[0].size, slices = rows / SC_SLICE, step = sc_max(1, slices / SLICES);
     sharing s = {0};
     for (int64_t k = 0; k * step < slices && s.entries < MOST; k++)
-        merge(t, sc_min(sc_sample(k, step), slices - 1) * ROWS, ROWS, &s);
+        merge(t, sc_min(sc_sample(k, step), slices - 1) * SC_SLICE, SC_SLICE, &s);
     return s.diagonals ? (double)s.entries / (double)s.diagonals : 0;
 }

@@ -340,17 +340,19 @@ bool sc_tuned_made(const sc_request *rq, const sc_program *p, sc_tuned *t)
 }
 
 /* ---- stages ---- */
+const char *sc_program_stage(int k) { return k ? sc_stage_name(k - 1) : "explain"; }
+
 int sc_check_stage(const char *stage, sc_err *err)
 {
     sc_text names = {0};
-    bool known = !strcmp(stage, "explain");
-    for (int k = 0; sc_stage_name(k); k++) {
-        known |= !strcmp(stage, sc_stage_name(k));
-        sc_text_add(&names, "%s, ", sc_stage_name(k));
+    bool known = false;
+    for (int k = 0; sc_program_stage(k); k++) {
+        known |= !strcmp(stage, sc_program_stage(k));
+        sc_text_add(&names, "%s%s", k ? ", " : "", sc_program_stage(k));
     }
-    const int rc = known ? SC_OK
-                         : sc_error(err, SC_EVALUE, "no stage \"%s\": expected %sexplain", stage,
-                                    names.s ? names.s : "");
+    const int rc =
+        known ? SC_OK
+              : sc_error(err, SC_EVALUE, "no stage \"%s\": expected %s", stage, names.s ? names.s : "");
     sc_text_free(&names);
     return rc;
 }

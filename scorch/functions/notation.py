@@ -7,7 +7,7 @@ import string
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .. import _torch
+from .. import _C, _torch
 
 _LEFT = r"([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?\s*(?:\+|max|min)?=(?!=)"  # of an assignment
 _HIDDEN = r"tmp\s+(?!(?:max|min)\s*=)"  # in front of a left side that is not returned
@@ -15,7 +15,6 @@ _NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?=(?:{_HIDDEN})?{_LEFT})")
 _ACCESS = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]*)\]")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _LETTERS = string.ascii_letters
-MOST = 8  # operands; calls with more are not remembered by the extension
 
 
 def einsum_text(text: str) -> str:
@@ -150,6 +149,7 @@ def apart(
         return f"{called[indices]}[{access[2]}]"
 
     text = _ACCESS.sub(renamed, expression)
-    if taken.intersection(again) or len(names) + len(again) > MOST or any(len(n) > 31 for n in again):
+    many = len(names) + len(again) > _C.remembered
+    if many or taken.intersection(again) or any(len(n) > 31 for n in again):
         return expression, names, ()
     return text, (*names, *again), tuple(again.values())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 
+from .. import _C
 from ..tensor.sparsetensor import SparseTensor, core_of
 
 _SIDES = (32, 16, 8, 4)  # of blocks
@@ -15,7 +16,7 @@ _FILLED = 0.7  # share of the places of blocks that are stored, from which on bl
 _FULL = 0.5  # ... of one block, for the part that has blocks
 _FEWER = 0.9  # share of all places that the rows or columns with entries have, at most, for those alone
 _APART = 0.25  # share of all entries that a part must take
-_ROWS, _SHARED = 16, 6  # rows of a slice, as counted, and entries on a diagonal of one, at least
+_SHARED = 6  # entries on a diagonal of a slice, at least
 
 
 def _sides(a: SparseTensor) -> list[int]:
@@ -35,7 +36,7 @@ def blocks(a: SparseTensor) -> str | None:
 def diagonals(a: SparseTensor) -> str | None:
     """Slices of diagonals, if rows of a csr matrix that follow one another have entries on the same ones."""
     shared = core_of(a).diagonals() if a._fmt == "csr" and a.nnz else 0
-    return f"dia({_ROWS})" if shared >= _SHARED else None
+    return f"dia({_C.slice_rows})" if shared >= _SHARED else None
 
 
 def slabs(a: SparseTensor) -> str | None:

@@ -8,7 +8,6 @@
 
 #define SMALLCUT 64  /* coordinates in a cut: from this size .. */
 #define LARGECUT 128 /* .. to this, by doubling */
-#define SLICE 16     /* rows of a slice of diagonals */
 #define FEWSUMS 4    /* of a row of bits, where a quarter of all places have entries */
 #define FEWROWS 8    /* of a block, whose sums stand in registers, a vector each */
 
@@ -48,7 +47,7 @@ static bool in_slices(const Tensor *t, sc_format *to)
     if (!t->often.diagonal || last < 1) return false;
     *to = t->format;
     to->level[last].kind = SC_DIAGONALS;
-    to->level[last].width = SLICE;
+    to->level[last].width = SC_SLICE;
     return true;
 }
 
