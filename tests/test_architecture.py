@@ -63,6 +63,14 @@ def test_includes_point_down(folder):
             assert owner in {folder, *native.FOLDERS[folder]}, f"{relative(file)}: {name}"
 
 
+@pytest.mark.parametrize("folder", [f.parent for f in sorted(CSRC.rglob("private.h"))], ids=relative)
+def test_headers_name_the_files_of_their_folder(folder):
+    """Where files share a private header, the headers say which file has what."""
+    headers = "".join(f.read_text() for f in folder.glob("*.h"))
+    silent = {f.name for f in folder.glob("*.c")} - set(re.findall(r"\b\w+\.c\b", headers))
+    assert not silent, f"{relative(folder)}: no header names {sorted(silent)}"
+
+
 def test_every_folder_is_in_the_list():
     assert {str(f.parent.relative_to(CSRC)) for f in CSRC.rglob("*.c")} == set(native.FOLDERS)
 

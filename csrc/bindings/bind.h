@@ -219,8 +219,8 @@ struct sc_derived {
     sc_derived *next;
     sc_core *core;
     int64_t generation;
-    /* cuts and slices: where their values lie in the tensor; of which bytes they were made; how often made anew; the products
-     * that were counted before */
+    /* of layouts with values of their own: where these lie in the tensor; of which bytes they were made; how often made
+     * anew; the products that were counted before */
     PyObject *perm;
     sc_digest print;
     int64_t renewed;
@@ -253,8 +253,7 @@ PyObject *sc_core_values(const sc_tensor *, sc_sink *, sc_core *const *from, int
 /* ---- seen.c: structures that the operators have met, by their fingerprints ---- */
 bool sc_seen_valid(sc_digest, sc_tensor *); /* whether it was noted; then its rows are counted */
 void sc_seen_note(sc_digest, sc_tensor *);  /* which is valid: counts its rows */
-/* Counts products with it; whether they have been many. */
-/* As sc_bind_in_place_facts, once products are many; 0 before. */
+/* Counts products with it. As sc_bind_in_place_facts, once they are many; zero before. */
 sc_often sc_seen_often(sc_digest, double products, const sc_tensor *);
 
 /* ---- kept.c: layouts derived from operands of the operators ---- */

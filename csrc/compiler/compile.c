@@ -1,8 +1,9 @@
-/* compile.c: the list of passes, and the one way out of them.
+/* compile.c: what is asked of the compiler, each a door of its own, and the one way out of the passes.
  *
  *   parse -> check -> infer -> schedule -> lower -> simplify -> emit
  *
- * schedule tries what it finds through lowering, and keeps the first that comes through.
+ * The first three are `understand`. What follows is listed in settle.c (`lower_nest`): schedule tries what it finds
+ * through that, and keeps the first that comes through.
  * A pass that cannot go on calls fail(), which writes the message and jumps to the innermost prog_try (ir/prog.c):
  * that of the doors below, or of the scheduler where it tries what may be refused. Passes may be left so because
  * they own nothing but arena memory. */

@@ -37,7 +37,7 @@ bool sc_target_make(sc_target *, int vector_bytes); /* false: this architecture 
 bool sc_target_runs(const sc_target *);             /* whether this CPU and this system have all of it */
 bool sc_target_dots(const sc_target *); /* whether it has such vectors, and this CPU the instruction */
 
-/* ---- texts ---- */
+/* ---- jit.c: texts ---- */
 typedef enum { SC_JIT_MEMORY, SC_JIT_DISK, SC_JIT_COMPILED } sc_jit_how;
 
 /* The mode, the compiler, its extra flags and the cache directory; strings

@@ -61,10 +61,12 @@ void need_type(Needs *, Type);
 void meet_emit(sc_text *, Helper, Type); /* meet.c: H_MEET, H_SPREAD, H_MASKED, H_EXPAND, H_EXTRACT, H_ONES */
 void sort_emit(sc_text *, Helper, Type); /* sort.c: H_SORT, H_MARKS */
 void needs_emit(Needs *, sc_text *);     /* typedefs and functions that were asked for, in a fixed order */
-Type type_mask(int bytes, int lanes);    /* integers as wide as what is compared */
-const char *c_scalar(int dtype);         /* of memory: "float", "sc_i64", "signed char" for bool */
-bool type_blends(Type);                  /* H_SELECT chooses between two numbers of it */
-void c_type(sc_text *, Type);            /* of locals: "f32x8", "float", "_Bool" */
+
+/* ---- type.c ---- */
+Type type_mask(int bytes, int lanes); /* integers as wide as what is compared */
+const char *c_scalar(int dtype);      /* of memory: "float", "sc_i64", "signed char" for bool */
+bool type_blends(Type);               /* H_SELECT chooses between two numbers of it */
+void c_type(sc_text *, Type);         /* of locals: "f32x8", "float", "_Bool" */
 
 /* ---- emit.c, value.c ---- */
 typedef struct {

@@ -281,7 +281,10 @@ struct Nest {
  *             "pick" "(" NAME "[" val ";" lanes [":" val] "]" "," NAME "[" val "]" ")"   NAME at val + c, or val + stride * c,
  *                                                    for as many coordinates c from that place of an index array on
  *             "pair" "(" NAME "," val ")"            two neighbours of an i32 index array, the second 32 bits up
- *   type   := dtype ["x" lanes]          bool i16 i32 i64 f32 f64; lanes 1, 2, 4, .. 64
+ *             "marks" "(" NAME "," val ")"           bit k is whether entry val + k of an array of truth values is true
+ *             "dot" "(" NAME "[" val "]" "," val "," val ")"   entry val of a bf16 array times the second val,
+ *                                                    plus the one behind it times the third
+ *   type   := dtype ["x" lanes]          bool i16 i32 i64 f16 bf16 f32 f64; lanes 1, 2, 4, .. 64
  * Both kids of an operator have its type, except that comparisons give bool of the kids' lanes (as a value:
  * converted by a cast to 0 or 1). "a & b" of two bools reads b only where a holds. Addresses are i64. Loads widen nothing: cast after. */
 typedef struct {

@@ -4,6 +4,6 @@
 
 #include "../ir/ir.h"
 
-void lower(Prog *);
-void plan_print(const Prog *, sc_text *);
+void lower(Prog *);                       /* lower.c */
+void plan_print(const Prog *, sc_text *); /* plan_text.c */
 #endif

@@ -195,11 +195,12 @@ static inline Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
 static inline Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
 static inline Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
 
-/* lower.c */
-/* What is known here, to come back to it. It lies in the arena: loops are inside of each other, and a thread's stack may
- * be small. */
-const Env *lower_keep(Low *);
-void lower_back(Low *, const Env *);
+typedef struct {
+    Buf *buf;
+    Val *base, *stride; /* stride of the vector index; null: 1 */
+} Address;
+
+/* put.c: statements, and what they declare */
 Stmt *lower_put(Low *, StmtOp);
 void lower_note(Low *, const Nest *);   /* a comment: the line of the nest that the next statements compute */
 void lower_remark(Low *, const char *); /* any comment; the text must live as long as the program */
@@ -209,7 +210,13 @@ Local *lower_mut(Low *, const char *stem, Val *);
 void lower_set(Low *, Local *, Val *);
 Stmt *lower_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
 Stmt **lower_block(Low *); /* opens a block for the names inside; returns the tail behind it */
-void lower_body(Low *, const Nest *);
+void lower_store(Low *, const Address *, Val *at, Op, Val *);
+
+/* env.c: coordinates, positions, extents and buffers of a place in the nest */
+/* What is known here, to come back to it. It lies in the arena: loops are inside of each other, and a thread's stack may
+ * be small. */
+const Env *lower_keep(Low *);
+void lower_back(Low *, const Env *);
 Val *lower_dim(Low *, int var);                   /* extent: a constant where it is folded */
 Val *lower_slot_extent(Low *, const Index *);     /* of a workspace's dimension */
 int64_t lower_const_extent(Low *, const Index *); /* -1 when it is not a constant here */
@@ -218,15 +225,35 @@ Where *lower_where(Low *, const Tensor *);
 int lower_level(Low *, const Tensor *);     /* the next level: how many are resolved */
 Val *lower_position(Low *, const Tensor *); /* at the last level that is resolved */
 Buf *lower_buf(Low *, BufOrigin, const Tensor *, int level);
+bool results_need(const Low *, const Nest *); /* something inside decides what is stored */
+void lower_bind(Low *, Index, Val *coord);
+void lower_resolve(Low *); /* every tensor walks down its dense levels as far as coordinates are known */
+const char *lower_index_name(Low *, Index);
+Val *lower_load_index(Low *, Buf *, Val *at); /* an element of an index array, as i64 */
+/* The tensor stands at position `first` of its next level, or at the run [first, last). */
+void level_enter(Low *, const Tensor *, Val *first, Val *last);
+sc_size batch_size(const Low *);          /* of the memory for terms */
+int64_t batch_most_terms(const Tensor *); /* that this memory takes */
+sc_size work_size(const Tensor *);        /* bytes of a workspace */
+void lower_size_times(sc_size *, Index);  /* by the extent of the index */
+Buf *work_buf(Low *, const Tensor *);
+int work_shared_slot(Low *, const Tensor *); /* of a private or shared workspace */
+Val *work_elements(Low *, const Tensor *);   /* of one copy */
+/* An array of the lane, in the order of sc_step.scratch; `clean`: kernels find zeros in it, and leave them. A part of
+ * one, from a byte on. */
+Buf *lane_array(Low *, const Tensor *, const char *what, sc_dtype, sc_size, bool clean);
+Buf *lane_buf(Low *, const Tensor *, const char *what, sc_dtype, Val *offset);
+Lane *lane_of(Low *, const Tensor *);
+Val *lower_index(Low *, Index);
+Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
 
 /* result.c: sparse results that the nest assembles */
 /* Finds the results that l->kernel assembles, and returns how many cursors they have. Gives the step over the units of
  * the kernel the bound of what is appended, where there is one. */
 int results_find(Low *, sc_step *units);
-bool results_alone(const Low *);              /* there is one */
-void results_open(Low *);                     /* at the head of an entry */
-void results_close(Low *);                    /* at its end */
-bool results_need(const Low *, const Nest *); /* something inside decides what is stored */
+bool results_alone(const Low *); /* there is one */
+void results_open(Low *);        /* at the head of an entry */
+void results_close(Low *);       /* at its end */
 void fibres_open(Low *, const Nest *body);
 void fibres_close(Low *, const Nest *body);
 Local *result_cursor(const Low *, const Tensor *, int level);
@@ -237,9 +264,7 @@ void result_append_lanes(Low *, const Tensor *, int off, Val *coords, Val *value
 void result_append_count(Low *, const Tensor *, Val *n);
 
 /* loop.c */
-void lower_bind(Low *, Index, Val *coord);
-void lower_resolve(Low *); /* every tensor walks down its dense levels as far as coordinates are known */
-const char *lower_index_name(Low *, Index);
+void lower_body(Low *, const Nest *);
 
 /* level.c: the next level of a tensor, where it stores coordinates */
 struct Fibre {
@@ -252,10 +277,7 @@ typedef struct {
     Val *pos, *end; /* end: of the run of equal coordinates, null where they are unique */
     Val *here;      /* whether there is an entry */
 } Found;
-Val *lower_load_index(Low *, Buf *, Val *at); /* an element of an index array, as i64 */
-Fibre level_fibre(Low *, const Tensor *);     /* without padding */
-/* The tensor stands at position `first` of its next level, or at the run [first, last). */
-void level_enter(Low *, const Tensor *, Val *first, Val *last);
+Fibre level_fibre(Low *, const Tensor *); /* without padding */
 Found level_look_up(Low *, const Fibre *, Val *coord);
 /* The body at one position; slot: its place in the tile around, or null. */
 void level_at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
@@ -288,8 +310,6 @@ void words_vec(Low *, const Nest *loop, const Fibre *);
 bool batch_wanted(Low *, const Nest *loop);
 void batch_lower(Low *, const Nest *loop, Val *lo, Val *hi);
 void batch_enter(Low *, const Nest *loop, Val *unit); /* the unit becomes known */
-sc_size batch_size(const Low *);                      /* of the memory for terms */
-int64_t batch_most_terms(const Tensor *);             /* that this memory takes */
 
 /* merge.c */
 void lower_merge(Low *, const Nest *);
@@ -314,17 +334,14 @@ Val *spread_access(Low *, const Tensor *); /* null: the tensor is none of l->e.s
 
 /* work.c */
 void lower_work(Low *, const Nest *);
+
+/* registers.c: workspaces in registers */
 typedef struct {
     int off, lanes;
 } Piece;
-sc_size work_size(const Tensor *);       /* bytes of a workspace */
-void lower_size_times(sc_size *, Index); /* by the extent of the index */
 /* Something inside adds to memory along var, reduces over it or uses var/N: no coordinate may be taken twice. */
 bool register_adds_along(const Nest *, int var);
 int register_pieces(Low *, sc_dtype, int64_t n, int var, Piece *out);
-Buf *work_buf(Low *, const Tensor *);
-int work_shared_slot(Low *, const Tensor *);          /* of a private or shared workspace */
-Val *work_elements(Low *, const Tensor *);            /* of one copy */
 void register_open(Low *, const Tensor *, Val *init); /* a workspace of one number, which is init */
 Reg *register_find(Low *, const Tensor *, const Expr *access, int copy);
 void register_open_all(Low *, const Nest *work); /* all registers of a workspace */
@@ -338,12 +355,7 @@ bool lanes_bound(Low *);
 bool lanes_only_fills(
     const Nest *);       /* all that is done is to write to workspaces that gather, or to append */
 void lanes_place(Low *); /* gives all lane workspaces of the kernel their places, at the head of an entry */
-/* An array of the lane, in the order of sc_step.scratch; `clean`: kernels find zeros in it, and leave them. A part of
- * one, from a byte on. */
-Buf *lane_array(Low *, const Tensor *, const char *what, sc_dtype, sc_size, bool clean);
-Buf *lane_buf(Low *, const Tensor *, const char *what, sc_dtype, Val *offset);
 void lanes_close(Low *); /* at its end */
-Lane *lane_of(Low *, const Tensor *);
 void sparse_open(Low *, const Tensor *);              /* before it is filled */
 void sparse_read(Low *, const Tensor *);              /* behind that */
 void sparse_close(Low *, const Tensor *);             /* in the end */
@@ -380,12 +392,7 @@ void ahead_planes(Low *, const Tensor *, Val *pos);           /* before the tens
 Val *ahead_last(Low *, const Tensor *, int level);            /* the last position of a level */
 
 /* eval.c */
-typedef struct {
-    Buf *buf;
-    Val *base, *stride; /* stride of the vector index; null: 1 */
-} Address;
 Val *lower_value(Low *, const Expr *);
-void lower_store(Low *, const Address *, Val *at, Op, Val *);
 void lower_eval(Low *, const Nest *);
 void lower_assign(Low *, const Expr *lhs, Op, Val *);
 void lower_hoist(Low *, const Expr *); /* what a vector loop takes in every turn is computed in front of it */
@@ -393,6 +400,4 @@ void lower_hoist(Low *, const Expr *); /* what a vector loop takes in every turn
  * it as it is. */
 void lower_known(Low *, const Nest *body);
 void lower_vec(Low *, const Nest *, const Fibre *); /* the fibre: of the entries it runs over, or null */
-Val *lower_index(Low *, Index);
-Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
 #endif

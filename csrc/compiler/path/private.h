@@ -8,6 +8,7 @@
  * sampled.c functions whose argument is computed at entries first
  * pointwise.c functions of dense operands that a term computes again and again
  * wish.c   "path(..)", or what a user says of single steps, and the plan as text
+ * alike.c  requests that say the same in other names
  * step.c   an assignment as a request of its own
  * library.c products of dense tensors, which a library computes
  * entries.c where the entries of sparse tensors make what is stored of an expression */

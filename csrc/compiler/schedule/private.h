@@ -3,20 +3,27 @@
  * search.c   which orders and rewritings there are, and the cheapest
  * order.c    orders of loops
  * build.c    an assignment and an order of its indices -> nest
+ * forms.c    ... how its right side may be written
  * sums.c     ... where its sums are taken
  * text.c     what a user asks for, and what was chosen, as text
  * fuse.c     kernels in a row over the same rows, as one
  * ahead.c    which loops prefetch rows
  * batch.c    which loops take their rows in batches
+ * vector.c   ... and which a vector of entries at a time
+ * factors.c  what vector loops leave as it is, first
+ * across.c   which sums are taken across vectors once, not at every entry
+ * widen.c    16 bit floats that vectors pick, as f32
  * parts.c    what builders share
  * product.c  one sparse operand times dense ones: the nest with register tiles
+ * product_sum.c ... and how its sums are tiled and unrolled
  * panel.c    ... and with packed panels
  * often.c    layouts of an operand that is multiplied often
  * turn.c     ... and with dense operands that are transposed first
  * gather.c   rows that the entries of a sparse operand route through dense matrices
  * narrow.c   sums of 16 bit floats, which are not rounded until they are stored
  * where.c    which entries a result has that is computed dense and delivered sparse
- * cost.c     what running a nest takes; cost_access.c: accesses of it */
+ * cost.c     what running a nest takes; cost_access.c: its accesses
+ * machine.c  what operations take */
 #ifndef SC_SCHEDULE_PRIVATE_H
 #define SC_SCHEDULE_PRIVATE_H
 
@@ -52,17 +59,20 @@ int schedule_register_tile(const Prog *, int v, int slots);
  * computed as written, to the last bit as elsewhere (derive.c compares them). */
 Expr *schedule_scalars_first(Prog *, Op reduce, Expr *, int vec);
 
-/* ---- text.c ---- */
-bool wish_allows(const Prog *, const Wish *, const Nest *, char why[WHY]);
-bool wish_is_begun(const Prog *, const Wish *, const Nest *); /* a gather or a block is as it was asked for */
-void wish_vars_print(const Prog *, const char *word, uint32_t vars, sc_text *);
-
 /* ---- build.c ---- */
 typedef struct {
     int n;
     Index loop[MAXORDER]; /* outermost first; i/N before i%N */
     const Expr *inner[2]; /* sums that were split off others: absent where they have no term */
 } Order;
+/* A result that has no format yet gets the one that this nest assembles. Null: no nest in this order; *why then says
+ * the reason. */
+Nest *schedule_build(Prog *, const Assign *, const Order *, char why[WHY]);
+
+/* ---- text.c ---- */
+bool wish_allows(const Prog *, const Wish *, const Nest *, char why[WHY]);
+bool wish_is_begun(const Prog *, const Wish *, const Nest *); /* a gather or a block is as it was asked for */
+void wish_vars_print(const Prog *, const char *word, uint32_t vars, sc_text *);
 bool wish_orders(const Wish *, const Order *);
 /* Order and parallel loop of a nest; where it was built in an order, that one. */
 void wish_print(const Prog *, const Order *, const Nest *, sc_text *);
@@ -85,10 +95,6 @@ sc_format order_format(const Tensor *, const Order *); /* levels in the order of
 Order order_natural(const Prog *, const Order *all);   /* levels of operands from the first to the last */
 bool order_legal(const Order *);                       /* blocks come before what is inside of them */
 Order order_moved(const Order *, int from, int to);
-
-/* A result that has no format yet gets the one that this nest assembles. Null: no nest in this order; *why then says
- * the reason. */
-Nest *schedule_build(Prog *, const Assign *, const Order *, char why[WHY]);
 
 /* ---- product.c ---- */
 bool product_fits(Prog *, const Assign *);
