@@ -106,5 +106,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {4, sizeof(sc_object), SC_KEY,
     1, {body}};
