@@ -127,20 +127,6 @@ static Expr *named(Composer *c, const Expr *e, Naming names)
     return n;
 }
 
-/* e with the access to another tensor in the place of one to this. */
-static Expr *with_tensor(Composer *c, Expr *e, const Tensor *from, Tensor *to)
-{
-    if (e->op == O_ACCESS && e->tensor == from) {
-        Expr *n = NEW(c->p, Expr);
-        *n = *e;
-        n->tensor = to;
-        return n;
-    }
-    if (!e->kid[0]) return e;
-    Expr *a = with_tensor(c, e->kid[0], from, to);
-    return expr_with_kids(c->p, e, a, e->kid[1] ? with_tensor(c, e->kid[1], from, to) : NULL);
-}
-
 /* ---- sums ---- */
 /* Something runs over all coordinates of what e comes to, so that steps can add to it. */
 static bool is_dense(const Expr *e)
@@ -169,7 +155,7 @@ static Expr *multiply_out(Composer *c, Expr *sum, int most)
     if (!t) return sum;
     const int n = c->parts[t->arg];
     for (int k = 0; k < n; k++) {
-        Expr *term = multiply_out(c, with_tensor(c, sum, t, part_of(c, t, k)), most / n);
+        Expr *term = multiply_out(c, expr_reading(c->p, sum, t, part_of(c, t, k)), most / n);
         e = e ? expr_new(c->p, O_ADD, e, term) : term;
     }
     return e;
@@ -232,8 +218,8 @@ static void write_each_part(Composer *c, const Assign *a, const Tensor *like)
 {
     for (int k = 0; k < c->parts[like->arg]; k++) {
         const Tensor *t = a->lhs->tensor;
-        Expr *lhs = with_tensor(c, a->lhs, t, renamed_tensor(c, t, k));
-        write(c, lhs, a->reduce, with_tensor(c, a->rhs, like, part_of(c, like, k)));
+        Expr *lhs = expr_reading(c->p, a->lhs, t, renamed_tensor(c, t, k));
+        write(c, lhs, a->reduce, expr_reading(c->p, a->rhs, like, part_of(c, like, k)));
     }
 }
 

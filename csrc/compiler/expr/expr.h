@@ -43,6 +43,8 @@ bool expr_sure(const Expr *);                                  /* present at eve
 bool expr_equal(const Expr *, const Expr *);                   /* the same tree */
 bool expr_reads(const Expr *, const Tensor *);                 /* this very Tensor, not its aliases */
 Expr *expr_replace(Prog *, Expr *, const Expr *old, Expr *by); /* the node old, wherever it is shared */
+/* The same indices of another tensor where old is read. */
+Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *);
 /* A node like e over these kids; e itself where it has them already. */
 Expr *expr_with_kids(Prog *, Expr *, Expr *, Expr *);
 Expr *expr_reduce(Prog *, Op, uint32_t vars, Expr *); /* the expression itself without vars */

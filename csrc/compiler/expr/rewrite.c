@@ -83,6 +83,18 @@ Expr *expr_replace(Prog *p, Expr *e, const Expr *old, Expr *by)
     return expr_with_kids(p, e, a, e->kid[1] ? expr_replace(p, e->kid[1], old, by) : NULL);
 }
 
+Expr *expr_reading(Prog *p, Expr *e, const Tensor *old, Tensor *t)
+{
+    if (e->op == O_ACCESS && e->tensor == old) {
+        Expr *n = expr_access(p, t, e->ix);
+        n->pos = e->pos;
+        return n;
+    }
+    if (!e->kid[0]) return e;
+    Expr *a = expr_reading(p, e->kid[0], old, t);
+    return expr_with_kids(p, e, a, e->kid[1] ? expr_reading(p, e->kid[1], old, t) : NULL);
+}
+
 static Expr *negated(Prog *p, Expr *e)
 {
     if (e->op == O_CONST) return expr_const(p, -e->c);

@@ -10,9 +10,7 @@
 enum { VECTORS = 8 }; /* in registers, with those of an unrolled loop */
 
 typedef struct {
-    Prog *p;
     const Tensor *number;
-    Tensor *vector;
     const Nest *along; /* the loop whose vectors are added to the number; null: there is none */
     bool entries;      /* inside of a loop over entries */
     bool refused;
@@ -47,29 +45,29 @@ static int vectors_of(const Prog *p, const Nest *loop)
     return (int)sc_min((v->extent + lanes - 1) / lanes, VECTORS + 1);
 }
 
-static void replace(Nest *n, const Across *x, int unroll)
+static void unroll_less(Nest *n, int most)
 {
-    if (n->op == N_EVAL && n->eval.lhs->tensor == x->number) n->eval.lhs = work_access(x->p, x->vector);
-    if (n->op == N_LOOP && n->unroll > unroll) n->unroll = unroll > 1 ? unroll : 0;
-    if (n->body) replace(n->body, x, unroll);
-    if (n->then) replace(n->then, x, unroll);
-    for (int k = 0; k < n->n; k++) replace(n->kid[k], x, unroll);
+    if (n->op == N_LOOP && n->unroll > most) n->unroll = most > 1 ? most : 0;
+    if (n->body) unroll_less(n->body, most);
+    if (n->then) unroll_less(n->then, most);
+    for (int k = 0; k < n->n; k++) unroll_less(n->kid[k], most);
 }
 
 static Nest *later(Prog *p, Nest *n)
 {
-    Across x = {.p = p, .number = n->work}, found = x;
+    Across x = {.number = n->work}, found = x;
     const Op op = work_reduce(n->body, n->work);
     if (n->work->place != W_REG || n->work->ndim || op == O_CONST) return n;
     look(n->body, x, &found);
     const int vectors = found.along && !found.refused ? vectors_of(p, found.along) : VECTORS + 1;
     if (vectors > VECTORS) return n;
-    found.vector = work_new(p, "v", W_REG);
-    work_slot(found.vector, found.along->ix);
-    Expr *sum = work_access(p, n->work), *lanes = work_access(p, found.vector);
-    replace(n->body, &found, VECTORS / vectors);
+    Tensor *vector = work_new(p, "v", W_REG);
+    work_slot(vector, found.along->ix);
+    Expr *sum = work_access(p, n->work), *lanes = work_access(p, vector);
+    schedule_rename(p, n->body, n->work, vector);
+    unroll_less(n->body, VECTORS / vectors);
     Nest *up = nest_loop(p, L_VEC, found.along->ix, NULL, nest_eval(p, sum, op, lanes));
-    return nest_work(p, found.vector, n->body, nest_work(p, n->work, up, n->then));
+    return nest_work(p, vector, n->body, nest_work(p, n->work, up, n->then));
 }
 
 Nest *schedule_across(Prog *p, Nest *n)

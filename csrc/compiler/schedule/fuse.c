@@ -27,30 +27,6 @@ static bool all_read_at(const Nest *n, const Tensor *t, int v)
     return all;
 }
 
-Expr *expr_reading(Prog *p, Expr *e, const Tensor *old, Tensor *w)
-{
-    if (e->op == O_CONST) return e;
-    if (e->op == O_ACCESS) return e->tensor == old ? expr_access(p, w, w->ndim ? e->ix : w->slot) : e;
-    Expr *a = expr_reading(p, e->kid[0], old, w), *b = e->kid[1] ? expr_reading(p, e->kid[1], old, w) : NULL;
-    if (a == e->kid[0] && b == e->kid[1]) return e;
-    Expr *n = expr_new(p, e->op, a, b);
-    n->reduce = e->reduce;
-    n->vars = e->vars;
-    return n;
-}
-
-/* Writes and reads of t become those of w. */
-static void rename_all(Prog *p, Nest *n, const Tensor *t, Tensor *w)
-{
-    if (n->op == N_EVAL) {
-        if (n->eval.lhs->tensor == t) n->eval.lhs = work_access(p, w);
-        n->eval.rhs = expr_reading(p, n->eval.rhs, t, w);
-    }
-    if (n->body) rename_all(p, n->body, t, w);
-    if (n->then) rename_all(p, n->then, t, w);
-    for (int k = 0; k < n->n; k++) rename_all(p, n->kid[k], t, w);
-}
-
 /* Visits every coordinate of its index. */
 static bool is_dense(const Nest *loop)
 { return !loop->nmerge && (!loop->in || !sc_kind_of(&loop->in->format.level[0])->crd); }
@@ -79,9 +55,9 @@ Nest *schedule_fuse(Prog *p, Nest *first, Tensor *t, Nest *rest)
     Nest *fill = c ? first->body->body : first->body;
     if (!c) {
         c = work_new(p, "c", W_REG);
-        rename_all(p, fill, t, c);
+        schedule_rename(p, fill, t, c);
     }
-    rename_all(p, rest->body, t, c);
+    schedule_rename(p, rest->body, t, c);
     if (t->role == T_OUT) {
         Nest *store = nest_eval(p, expr_access(p, t, &row), O_CONST, work_access(p, c));
         rest->body = nest_seq(p, 2, (Nest *[]){store, rest->body});

@@ -4,33 +4,17 @@
  * workspace of f32 takes the sums, and a kernel behind it stores them. */
 #include "private.h"
 
-static bool adds_to(const Nest *n, const Tensor *t)
-{
-    if (n->op == N_EVAL) return n->eval.lhs->tensor == t && n->eval.reduce == O_ADD;
-    bool any = (n->body && adds_to(n->body, t)) || (n->then && adds_to(n->then, t));
-    for (int k = 0; k < n->n; k++) any |= adds_to(n->kid[k], t);
-    return any;
-}
-
-static void redirect(Nest *n, const Tensor *from, Expr *to)
-{
-    if (n->op == N_EVAL && n->eval.lhs->tensor == from) n->eval.lhs = to;
-    if (n->body) redirect(n->body, from, to);
-    if (n->then) redirect(n->then, from, to);
-    for (int k = 0; k < n->n; k++) redirect(n->kid[k], from, to);
-}
-
 Nest *schedule_narrow(Prog *p, const Assign *a, Nest *n)
 {
     Tensor *t = a->lhs->tensor;
     char why[WHY];
-    if (!n || (t->dtype != SC_F16 && t->dtype != SC_BF16) || !adds_to(n, t)) return n;
+    if (!n || (t->dtype != SC_F16 && t->dtype != SC_BF16) || work_reduce(n, t) != O_ADD) return n;
     if (t->like) return NULL;
     Tensor *w = work_new(p, "sum", W_SHARED);
     for (int d = 0; d < t->ndim; d++) work_slot(w, a->lhs->ix[d]);
     w->unit = t->unit;
     expr_result_format(p, w, "dense");
-    redirect(n, t, work_access(p, w));
+    schedule_rename(p, n, t, w);
     Order o = {0};
     for (int d = 0; d < t->ndim; d++) o.loop[o.n++] = a->lhs->ix[d];
     const Assign store = {a->lhs, O_CONST, work_access(p, w)};

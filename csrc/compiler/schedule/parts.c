@@ -110,6 +110,17 @@ void work_slot(Tensor *w, Index ix)
 
 Expr *work_access(Prog *p, Tensor *w) { return expr_access(p, w, w->slot); }
 
+void schedule_rename(Prog *p, Nest *n, const Tensor *t, Tensor *w)
+{
+    if (n->op == N_EVAL) {
+        if (n->eval.lhs->tensor == t) n->eval.lhs = work_access(p, w);
+        n->eval.rhs = expr_reading(p, n->eval.rhs, t, w);
+    }
+    if (n->body) schedule_rename(p, n->body, t, w);
+    if (n->then) schedule_rename(p, n->then, t, w);
+    for (int k = 0; k < n->n; k++) schedule_rename(p, n->kid[k], t, w);
+}
+
 Expr *expr_stored_access(Prog *p, Tensor *t)
 {
     Index ix[SC_MAXDIM];

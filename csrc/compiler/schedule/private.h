@@ -43,6 +43,8 @@ const sc_kind *source_kind(const Tensor *, int level);
 Index source_index(const Tensor *, int level);
 void work_add(Prog *, Tensor *w, const char *name); /* into p->tensor, under a free name */
 Index index_whole(int var);
+/* Writes and reads of a tensor become those of a workspace. */
+void schedule_rename(Prog *, Nest *, const Tensor *, Tensor *work);
 int expr_unit_var(const Expr *access); /* the index along which a tensor has stride 1, -1: none */
 /* Rows are known to have fewer than 2^bits positions on average. Unrolling gains nothing in them, and adds a branch
  * that is mispredicted. */

@@ -9,7 +9,6 @@
 Nest *schedule_before_rest(Prog *, Nest *first, Tensor *w, Nest *rest);
 /* The two kernels as one loop, where t is a number for each of its turns; else null, and nothing has changed. */
 Nest *schedule_fuse(Prog *, Nest *first, Tensor *t, Nest *rest);
-Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place of old */
 
 /* ---- parts.c ---- */
 bool source_is_sparse(const Tensor *);  /* a sparse operand or a sparse workspace: what loops run in */
