@@ -25,6 +25,16 @@
 #define OFTEN 256       /* calls that share that of an operand known to be multiplied often */
 #define OFTEN_TIE 1.05  /* what converting such an operand must gain */
 
+static const struct {
+    Nest *(*nest)(Prog *, const Assign *, sc_format *to, sc_text *why);
+    const char *name;
+    bool often; /* it takes the layouts of an operand that is multiplied often */
+} special[] = {{product_nest, "in storage order, tiled", true},
+               {schedule_packed, "in storage order, tiled, packed", false},
+               {schedule_turned, "in storage order, tiled, dense operands transposed", true},
+               {schedule_gather, "rows gathered into tiles", false},
+               {schedule_outer, "outer products in tiles", false}};
+
 typedef struct {
     Order order;
     uint32_t converted; /* operands */
@@ -33,10 +43,10 @@ typedef struct {
     int split;   /* form whose inner sum is computed first, as a whole; 0: none */
     sc_format
         to; /* of a sparse operand that is multiplied often, read without a permutation; nlevel 0: none */
-    double cost;
-    bool tiles; /* the nest has tiles, or sums outside of registers */
-    int par;    /* 1 + the index that threads share, 0: none */
-    int rank;   /* the smallest is the best */
+    double cost; /* -1: there is no such nest */
+    bool tiles;  /* the nest has tiles, or sums outside of registers */
+    int par;     /* 1 + the index that threads share, 0: none */
+    int rank;    /* the smallest is the best */
 } Candidate;
 
 typedef struct { /* an assignment in two: t = the inner sum; and the rest, reading t */
@@ -50,24 +60,15 @@ struct Search {
     const Wish *wish;
     Version form[MAXFORM];
     Split split[MAXFORM];
-    int nform, now;     /* now: the form of the candidates being tried */
-    uint32_t converted; /* of the candidates being tried */
-    sc_format wants[5]; /* what a special nest asks of the sparse operand */
+    int nform, now;                   /* now: the form of the candidates being tried */
+    uint32_t converted;               /* of the candidates being tried */
+    sc_format wants[SC_LEN(special)]; /* what a special nest asks of the sparse operand */
     Candidate best[MAXBEST];
     int nbest, ntrial;
     int par; /* Candidate.par of the best one of special[], where that has no tiles; else 0 */
     /* Of the first that was not built, or that is not as it was asked for. */
     char why_not[WHY], not_asked[WHY];
 };
-
-static const struct {
-    Nest *(*nest)(Prog *, const Assign *, sc_format *to, sc_text *why);
-    const char *name;
-} special[] = {{product_nest, "in storage order, tiled"},
-               {schedule_packed, "in storage order, tiled, packed"},
-               {schedule_turned, "in storage order, tiled, dense operands transposed"},
-               {schedule_gather, "rows gathered into tiles"},
-               {schedule_outer, "outer products in tiles"}};
 
 /* ---- one candidate ---- */
 static sc_format target(const Search *s, const Candidate *c, int operand)
@@ -120,15 +121,16 @@ static int rank(const Search *s, const Candidate *c)
     return (int)lround(log(score) / log(TIE));
 }
 
-static void keep(Search *s, Candidate *c)
+static void keep(Search *s, Candidate c)
 {
+    if (c.cost < 0) return;
     int k = s->nbest < MAXBEST ? s->nbest++ : MAXBEST;
-    c->rank = rank(s, c);
-    while (k > 0 && c->rank < s->best[k - 1].rank) {
+    c.rank = rank(s, &c);
+    while (k > 0 && c.rank < s->best[k - 1].rank) {
         if (k < MAXBEST) s->best[k] = s->best[k - 1];
         k--;
     }
-    if (k < MAXBEST) s->best[k] = *c;
+    if (k < MAXBEST) s->best[k] = c;
 }
 
 /* Settles the format of a result that had none. */
@@ -200,12 +202,11 @@ static double cost_of(Search *s, Candidate *c)
     return x.cost < 0 ? -1 : x.cost + conversion;
 }
 
-static void consider(Search *s, const Order *o)
+static Candidate in_order(Search *s, const Order *o)
 {
-    Candidate c = {.order = *o, .converted = s->converted, .form = s->now};
-    if (s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, o)) return;
-    c.cost = cost_of(s, &c);
-    if (c.cost >= 0) keep(s, &c);
+    Candidate c = {.order = *o, .converted = s->converted, .form = s->now, .cost = -1};
+    if (s->ntrial++ < MAXTRIAL && wish_orders(s->wish, o)) c.cost = cost_of(s, &c);
+    return c;
 }
 
 /* ---- orders ---- */
@@ -263,7 +264,7 @@ static bool is_sensible(const Search *s, const Order *o)
 static void permute(Search *s, const Order *all, Order *o, uint32_t taken)
 {
     if (o->n == all->n) {
-        if (is_sensible(s, o)) consider(s, o);
+        if (is_sensible(s, o)) keep(s, in_order(s, o));
         return;
     }
     for (int k = 0; k < all->n; k++) {
@@ -283,15 +284,14 @@ static void climb(Search *s, const Order *all)
         better = false;
         for (int from = 0; from < o.n; from++)
             for (int to = 0; to < o.n; to++) {
-                Candidate c = {.order = order_moved(&o, from, to), .converted = s->converted, .form = s->now};
-                if (!order_legal(&c.order) || !all_gain(s, &c.order)) continue;
-                if (s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, &c.order)) continue;
-                c.cost = cost_of(s, &c);
+                const Order moved = order_moved(&o, from, to);
+                if (!order_legal(&moved) || !all_gain(s, &moved)) continue;
+                const Candidate c = in_order(s, &moved);
                 if (c.cost < 0 || (best >= 0 && c.cost >= best)) continue;
                 best = c.cost;
-                o = c.order;
+                o = moved;
                 better = true;
-                keep(s, &c);
+                keep(s, c);
             }
     }
 }
@@ -339,7 +339,7 @@ static void consider_often(Search *s, int operand, Candidate c)
     for (int k = 0; k < n; k++) {
         c.to = to[k];
         c.cost = cost_of(s, &c);
-        if (c.cost >= 0) keep(s, &c);
+        keep(s, c);
     }
     s->wants[c.special - 1] = wanted;
 }
@@ -348,11 +348,10 @@ static void consider_often(Search *s, int operand, Candidate c)
 static void consider_as(Search *s, int k, int operand, bool convert)
 {
     Candidate c = {.special = k + 1, .order = all_loops(s), .converted = convert ? 1u << operand : 0};
-    const bool products = special[k].nest == product_nest || special[k].nest == schedule_turned;
     c.cost = cost_of(s, &c);
     if (c.cost < 0) return;
-    keep(s, &c);
-    if (products && operand >= 0 && s->p->tensor[operand]->often.many) consider_often(s, operand, c);
+    keep(s, c);
+    if (special[k].often && operand >= 0 && s->p->tensor[operand]->often.many) consider_often(s, operand, c);
 }
 
 static void consider_special(Search *s, int k)
@@ -433,7 +432,7 @@ static void consider_split(Search *s, int form)
             c.cost = a->cost + b->cost;
             c.special = a->special && b->special ? a->special : 0;
             c.converted = a->converted | b->converted;
-            keep(s, &c);
+            keep(s, c);
         }
     }
     p->ntensor = mark;
