@@ -7,21 +7,14 @@
 #include <string.h>
 
 /* ---- errors ---- */
-int sc_verror(sc_err *e, int code, int pos, const char *fmt, va_list ap)
-{
-    if (e && e->code == SC_OK) {
-        e->code = code;
-        e->pos = pos;
-        vsnprintf(e->msg, sizeof e->msg, fmt, ap);
-    }
-    return code;
-}
-
 int sc_error(sc_err *e, int code, const char *fmt, ...)
 {
     va_list ap;
+    if (!e || e->code != SC_OK) return code;
+    e->code = code;
+    e->pos = -1;
     va_start(ap, fmt);
-    sc_verror(e, code, -1, fmt, ap);
+    vsnprintf(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
     return code;
 }

@@ -19,7 +19,6 @@
 
 /* Fills *e unless it already holds an error, and returns its code. */
 int sc_error(sc_err *e, int code, const char *fmt, ...) SC_PRINTF(3, 4);
-int sc_verror(sc_err *e, int code, int pos, const char *fmt, va_list);
 
 /* ---- arena: zeroed memory, freed all at once ---- */
 typedef struct sc_chunk sc_chunk;
@@ -33,7 +32,6 @@ void *sc_arena_get(sc_arena *, size_t size); /* zeroed, 16-byte aligned */
 void *sc_arena_copy(sc_arena *, const void *, size_t size);
 char *sc_arena_printf(sc_arena *, const char *fmt, ...) SC_PRINTF(2, 3);
 void sc_arena_free(sc_arena *);
-#define SC_NEW(arena, type) ((type *)sc_arena_get((arena), sizeof(type)))
 
 /* Tests make n requests for memory fail, the first-th from now on (1 is the next) and those behind it; n 0: none.
  * Returns how many have failed since the call before. Every malloc of the library goes through the four below; what

@@ -243,7 +243,7 @@ sc_often sc_bind_in_place_facts(const sc_tensor *);
 sc_often sc_core_often(sc_core *);
 /* (format, shape, components) of a result; components are shared with `from`
  * where the pointers are the same. */
-PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
+PyObject *sc_core_pack(const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
 
 /* Whether a tensor has the structure of the core: the same arrays, of which there is one at least. */
 bool sc_core_has(const sc_core *, const sc_tensor *);

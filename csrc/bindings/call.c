@@ -153,7 +153,7 @@ static PyObject *sparse_result(call *c, results *r, int k, sc_core *const *from,
             Py_XDECREF(values);
             return made;
         }
-    return sc_core_pack(c->s, &r->t[k], &r->sink[k], from, nfrom);
+    return sc_core_pack(&r->t[k], &r->sink[k], from, nfrom);
 }
 
 static PyObject *collect(call *c, results *r)

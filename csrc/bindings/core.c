@@ -268,10 +268,9 @@ static PyObject *components_of(const sc_tensor *t, sc_sink *sink, sc_core *const
     return tuple;
 }
 
-PyObject *sc_core_pack(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_core *const *from, int nfrom)
+PyObject *sc_core_pack(const sc_tensor *t, sc_sink *sink, sc_core *const *from, int nfrom)
 {
     char text[512];
-    (void)s;
     sc_format_print(&t->format, text, sizeof text);
     PyObject *components = components_of(t, sink, from, nfrom),
              *shape = components ? sc_bind_shape(t->view.dim, t->format.ndim) : NULL;

@@ -189,7 +189,7 @@ static PyObject *module_convert(PyObject *module, PyObject *args)
     Py_BEGIN_ALLOW_THREADS;
     rc = sc_convert(&from, &to, sc_sink_alloc, &sink, want ? &perm : NULL, &e);
     Py_END_ALLOW_THREADS;
-    PyObject *r = rc ? sc_bind_raise(s, &e) : sc_core_pack(s, &to, &sink, &core, core != NULL);
+    PyObject *r = rc ? sc_bind_raise(s, &e) : sc_core_pack(&to, &sink, &core, core != NULL);
     if (r && want) {
         PyObject *order = perm ? sc_sink_take(&sink, perm, to.view.nval) : Py_NewRef(Py_None);
         PyObject *both = order ? Py_BuildValue("(NN)", r, order) : NULL;

@@ -70,7 +70,7 @@ static int convert_dense(call *c, int k, const sc_format *f)
     sc_err e = {0};
     sc_tensor to = {.format = *f, .itype = SC_I32};
     int rc = sc_convert(&c->in[k], &to, sc_sink_alloc, &sink, NULL, &e);
-    PyObject *packed = rc ? sc_bind_raise(c->s, &e) : sc_core_pack(c->s, &to, &sink, NULL, 0);
+    PyObject *packed = rc ? sc_bind_raise(c->s, &e) : sc_core_pack(&to, &sink, NULL, 0);
     sc_sink_clear(&sink);
     if (!packed) return -1;
     sc_call_hold(c, k, packed);

@@ -175,7 +175,7 @@ static void make_dense(Choices *g, Task *x)
 {
     if (!is_open(x->a.lhs->tensor) && !tensor_shares_upper(x->a.lhs->tensor)) return;
     x->a.lhs->tensor->like = NULL;
-    expr_result_format(g->p, x->a.lhs->tensor, "dense");
+    expr_make_dense(g->p, x->a.lhs->tensor);
     x->search = search_new(g->p, &x->a, x->wish);
 }
 

@@ -50,7 +50,7 @@ static void section(Prog *g, sc_text *t, const char *title, const char *stage)
 {
     sc_err err = {0};
     sc_text part = {0};
-    if (!sc_print_stage(g, stage, &part, &err) && part.n) sc_text_add(t, "\n%s\n%s", title, part.s);
+    if (!sc_compile_text(g, stage, &part, &err) && part.n) sc_text_add(t, "\n%s\n%s", title, part.s);
     t->failed |= err.code == SC_ENOMEM;
     sc_text_free(&part);
 }

@@ -371,7 +371,7 @@ static int text_of(const sc_request *rq, const sc_program *p, const char *stage,
     if (g && !strcmp(stage, "explain"))
         sc_explain(g, p, out, err);
     else if (g && (!g->draft.converts || is_early(stage)))
-        sc_print_stage(g, stage, out, err);
+        sc_compile_text(g, stage, out, err);
     sc_prog_free(g);
     return err->code;
 }
@@ -392,7 +392,7 @@ int sc_request_text(const sc_request *rq, const char *stage, sc_text *out, sc_er
 {
     sc_process_start();
     Prog *g = compiled(rq, err);
-    if (g && (!g->draft.converts || is_early(stage))) sc_print_stage(g, stage, out, err);
+    if (g && (!g->draft.converts || is_early(stage))) sc_compile_text(g, stage, out, err);
     sc_prog_free(g);
     return err->code;
 }

@@ -170,8 +170,6 @@ int sc_trial_schedule(const Prog *p, const sc_request *, int width, sc_err *);
 
 /* explain.c: of a compiled request, and the program that was found for it. */
 int sc_explain(Prog *, const sc_program *, sc_text *, sc_err *);
-/* stage.c: a stage, what was converted at the end included. */
-int sc_print_stage(Prog *, const char *stage, sc_text *, sc_err *);
 /* record.c: what is kept of a compiled program, counted once; null: out of memory. */
 sc_program *sc_program_describe(const Prog *, const char *text, sc_err *); /* text: of the request */
 sc_made sc_made_of(const Prog *, int r);

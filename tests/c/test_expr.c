@@ -202,7 +202,6 @@ static const Rewrite rewrites[] = {
     {"hoist", "C[i] = x[i] * A[i,j] * x[k]", "sum j,k (x[i] * A[i,j] * x[k])"},
     {"flatten", "C[i] = A[i,j] * relu(B[j,k])", "sum j (A[i,j] * relu(sum k (B[j,k])))"},
     {"again", "C[i,l] = A[i,j] * B[j,k] * D[k,l]", "sum j,k (A[i,j] * B[j,k] * D[k,l])"},
-    {"split", "C[i] += A[i,j] + x[i] - B[i,j]", "sum j (A[i,j]) + sum j (x[i]) - sum j (B[i,j])"},
 };
 
 static uint32_t vars_of(const Prog *p, const char *names)
@@ -219,7 +218,6 @@ static Expr *rewritten(Prog *p, const char *how, Expr *e)
     if (!strcmp(how, "simplify")) return expr_simplify(p, e);
     if (!strcmp(how, "hoist")) return expr_hoist(p, e);
     if (!strcmp(how, "flatten")) return expr_flatten(p, e);
-    if (!strcmp(how, "split")) return expr_split(p, e);
     if (!strcmp(how, "again")) return expr_flatten(p, expr_contract(p, e, vars_of(p, "k")));
     return expr_contract(p, e, vars_of(p, how + strlen("contract ")));
 }

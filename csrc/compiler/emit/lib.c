@@ -91,11 +91,11 @@ static void print(sc_text *out, Type t, const char *s)
 }
 
 /* x, x, x or p[0], p[s], p[2 * s] */
-static void list(sc_text *out, int from, int to, const char *first, const char *second, const char *other)
+static void list(sc_text *out, int n, const char *first, const char *second, const char *other)
 {
-    for (int k = from; k < to; k++) {
+    for (int k = 0; k < n; k++) {
         const char *form = k == 0 ? first : k == 1 ? second : other;
-        sc_text_addn(out, ", ", k > from ? 2 : 0);
+        sc_text_addn(out, ", ", k ? 2 : 0);
         const char *hash = strchr(form, '#');
         if (hash)
             sc_text_add(out, "%.*s%d%s", (int)(hash - form), form, k, hash + 1);
@@ -341,7 +341,7 @@ static void print_search(sc_text *out, Type t)
 static void print_first(sc_text *out, Type t)
 {
     print(out, t, "SC_INLINE %T sc_first_%N(sc_i64 n)\n{\n    return (%T)((%T){");
-    list(out, 0, t.lanes, "#", "#", "#");
+    list(out, t.lanes, "#", "#", "#");
     const bool narrow = sc_dtype_size((sc_dtype)t.dtype) < 4;
     print(out, t, narrow ? "} < (%E)" : "} < (%E)n);\n}\n");
     if (narrow) sc_text_add(out, "(n < %d ? n : %d));\n}\n", t.lanes, t.lanes);
@@ -350,7 +350,7 @@ static void print_first(sc_text *out, Type t)
 static void print_bits(sc_text *out, Type t)
 {
     print(out, t, "SC_INLINE %T sc_bits_%N(sc_i64 bits)\n{\n    return (%T)((((%T){0} + (%E)bits) & (%T){");
-    list(out, 0, t.lanes, "1 << #", "1 << #", "1 << #");
+    list(out, t.lanes, "1 << #", "1 << #", "1 << #");
     print(out, t, "}) != 0);\n}\n");
 }
 
@@ -372,7 +372,7 @@ static void print_wide(sc_text *out, Type t)
     print(out, t, "SC_INLINE %T sc_wide_%N(unsigned short x)\n{\n    return (%T)((%M)(");
     c_type(out, (Type){SC_BF16, (uint8_t)(2 * t.lanes)});
     sc_text_add(out, "){");
-    list(out, 0, 2 * t.lanes, "x", "x", "x");
+    list(out, 2 * t.lanes, "x", "x", "x");
     sc_text_add(out, "} << 16);\n}\n");
 }
 
@@ -430,14 +430,14 @@ static void print_helper(sc_text *out, Helper h, Type t)
     switch (h) {
     case H_SPLAT:
         print(out, t, "SC_INLINE %T sc_splat_%N(%E x) { return (%T){");
-        list(out, 0, t.lanes, "x", "x", "x");
+        list(out, t.lanes, "x", "x", "x");
         sc_text_add(out, "}; }\n");
         break;
     case H_LOAD: print(out, t, "SC_INLINE %T sc_load_%N(const %E *p) { return *(const %Tu *)p; }\n"); break;
     case H_STORE: print(out, t, "SC_INLINE void sc_store_%N(%E *p, %T x) { *(%Tu *)p = x; }\n"); break;
     case H_GATHER:
         print(out, t, "SC_INLINE %T sc_gather_%N(const %E *p, sc_i64 s)\n{\n    return (%T){");
-        list(out, 0, t.lanes, "p[0]", "p[s]", "p[# * s]");
+        list(out, t.lanes, "p[0]", "p[s]", "p[# * s]");
         sc_text_add(out, "};\n}\n");
         break;
     case H_SCATTER: print_scatter(out, t); break;

@@ -68,8 +68,7 @@ Expr *expr_zeros(Prog *, Expr *);
  * the nest visits its result only where something was reduced (a sparse workspace). */
 Expr *expr_contract(Prog *, Expr *reduce, uint32_t inner);
 Expr *expr_flatten(Prog *, Expr *reduce); /* the inverse: reductions of the same kind inside become one */
-Expr *expr_hoist(Prog *, Expr *);       /* out of every reduction that is sure, what does not depend on it */
-Expr *expr_split(Prog *, Expr *reduce); /* sum of a sum as a sum of sums */
+Expr *expr_hoist(Prog *, Expr *); /* out of every reduction that is sure, what does not depend on it */
 
 /* ---- check.c: ranks, extents, types, what is supported; Einstein summation made explicit ---- */
 void expr_check(Prog *);
@@ -95,5 +94,5 @@ void expr_check_division(Prog *, const Expr *); /* refuses divisors that are zer
 /* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the
  * nest of a user. A sparse result that the scheduler may lay out has nlevel 0. ---- */
 void expr_infer(Prog *);
-void expr_result_format(Prog *, Tensor *, const char *format); /* settles it by name */
+void expr_make_dense(Prog *, Tensor *); /* settles the format so */
 #endif

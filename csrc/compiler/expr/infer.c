@@ -36,9 +36,9 @@ static void settle(Tensor *t, const sc_format *f)
     t->unit = sc_format_is_dense(f) ? t->ndim - 1 : -1;
 }
 
-void expr_result_format(Prog *p, Tensor *t, const char *text)
+void expr_make_dense(Prog *p, Tensor *t)
 {
-    const sc_format f = format_of(p, text, t->ndim);
+    const sc_format f = format_of(p, "dense", t->ndim);
     settle(t, &f);
 }
 
@@ -369,7 +369,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
     } else if (can && !writes_vectors(&s, a->lhs)) {
         settle(t, ask);
     } else {
-        expr_result_format(p, t, "dense");
+        expr_make_dense(p, t);
     }
 }
 
@@ -480,7 +480,7 @@ static void infer_result(Prog *p, const Assign *a)
         *ask = pattern.of ? pattern.format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);
     if (!sparse) {
         check_size(p, a);
-        expr_result_format(p, t, "dense");
+        expr_make_dense(p, t);
     } else if (p->draft.nest) {
         settle_by_nest(p, a, asked, &pattern);
     } else if (pattern.of) {

@@ -286,16 +286,6 @@ Expr *expr_hoist(Prog *p, Expr *e)
     return out == e || expr_sure(e->kid[0]) ? out : e;
 }
 
-Expr *expr_split(Prog *p, Expr *r)
-{
-    Part part[MAXFACTOR];
-    if (r->op != O_REDUCE || r->reduce != O_ADD) return r;
-    const int n = expr_terms(p, r->kid[0], part);
-    if (n == 1) return r;
-    for (int k = 0; k < n; k++) part[k].e = expr_reduce(p, O_ADD, r->vars, part[k].e);
-    return expr_sum(p, n, part);
-}
-
 /* ---- zeros ---- */
 /* 1 wherever e has a value: what says so stays, and so do all indices. */
 static Expr *presence(Prog *p, Expr *e)

@@ -15,6 +15,9 @@
 #include "../../plan.h"
 #include "limits.h"
 
+/* Whether k is in a set of small numbers, which is an integer of as many bits. */
+static inline bool in(uint32_t set, int k) { return set >> k & 1; }
+
 typedef struct Prog Prog;
 typedef struct Tensor Tensor;
 typedef struct Expr Expr;

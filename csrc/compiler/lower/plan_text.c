@@ -21,6 +21,19 @@ static void bound_print(const Prog *p, const sc_step *s, sc_text *out)
     }
 }
 
+/* Of results that are not delivered as kernels make them. */
+static void conversions_print(const Prog *p, sc_text *out)
+{
+    for (int r = 0; r < p->nout; r++) {
+        const Tensor *t = prog_result(p, r);
+        char from[400], to[400];
+        if (!p->ask[r].nlevel || sc_format_equal(&p->ask[r], &t->format)) continue;
+        sc_format_print(&t->format, from, sizeof from);
+        sc_format_print(&p->ask[r], to, sizeof to);
+        sc_text_add(out, "convert %s from %s to %s\n", t->name, from, to);
+    }
+}
+
 void plan_print(const Prog *p, sc_text *out)
 {
     static const char *const op[] = {"fill", "kernel", "alloc"};
@@ -57,4 +70,5 @@ void plan_print(const Prog *p, sc_text *out)
         if (s->slot) sc_text_add(out, " slot %d", s->slot);
         sc_text_add(out, "\n");
     }
+    conversions_print(p, out);
 }

@@ -26,7 +26,7 @@ bool nest_picks(const Expr *e, int var)
 {
     const Tensor *t = e->tensor;
     if (e->op != O_ACCESS || !is_at(e, var)) return false;
-    const bool lane = t->role == T_WORK && t->place == W_LANE && !t->bitmap && !t->hash;
+    const bool lane = t->role == T_WORK && t->place == W_LANE && !tensor_gathers(t);
     if (!lane && (t->role != T_IN || !sc_format_is_dense(&t->format))) return false;
     for (int d = 0; d < t->ndim; d++)
         if (e->ix[d].var == var && (e->ix[d].part != SC_WHOLE || e->ix[d].slot)) return false;

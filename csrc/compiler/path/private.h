@@ -17,8 +17,6 @@
 
 #include "path.h"
 
-static inline bool in(uint32_t set, int k) { return set >> k & 1; }
-
 /* The number of the result that an assignment makes. */
 static inline int path_result(const Prog *p, int a) { return p->assign[a].lhs->tensor->arg - p->nin; }
 

@@ -40,7 +40,7 @@ Tensor *step_temporary(Planner *pl, const Index *ix, int n, bool sparse, double 
         t->dimvar[d] = ix[d].var;
         t->extent[d] = p->var[ix[d].var].extent;
     }
-    if (!sparse) expr_result_format(p, t, "dense");
+    if (!sparse) expr_make_dense(p, t);
     pl->entries = entries;
     return t;
 }

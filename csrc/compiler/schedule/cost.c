@@ -325,7 +325,7 @@ static void walk_eval(Cost *c, const Spot *at, const Assign *a)
     c->written[id] += at->trips;
     if (t->role == T_WORK && t->place == W_REG)
         c->time += at->trips * c->m.flop;
-    else if (t->role == T_WORK && (t->bitmap || t->hash))
+    else if (t->role == T_WORK && tensor_gathers(t))
         c->time += at->trips * (t->hash ? c->m.slot : c->m.bit) * cost_by_size(c, 8 * elements(c, t));
     else if (t->role == T_OUT &&
              (t->like || !sc_format_is_dense(&t->format) || (t->ndim && !t->format.nlevel))) {
@@ -344,8 +344,8 @@ static void walk_work(Cost *c, const Spot *at, const Nest *n)
     c->gathers += tensor_gathers(t);
     walk(c, at, n->body);
     const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST;
-    if (cleared && !t->bitmap && !t->hash) c->time += at->trips * bytes / c->m.clear;
-    if (t->bitmap || t->hash) {
+    if (cleared && !tensor_gathers(t)) c->time += at->trips * bytes / c->m.clear;
+    if (tensor_gathers(t)) {
         const double n_elements = elements(c, t), writes = c->written[id] / fmax(1, at->trips);
         const double found = distinct(n_elements, writes);
         c->entries[id] = found;

@@ -13,7 +13,7 @@ Nest *schedule_narrow(Prog *p, const Assign *a, Nest *n)
     Tensor *w = work_new(p, "sum", W_SHARED);
     for (int d = 0; d < t->ndim; d++) work_slot(w, a->lhs->ix[d]);
     w->unit = t->unit;
-    expr_result_format(p, w, "dense");
+    expr_make_dense(p, w);
     schedule_rename(p, n, t, w);
     Order o = {0};
     for (int d = 0; d < t->ndim; d++) o.loop[o.n++] = a->lhs->ix[d];

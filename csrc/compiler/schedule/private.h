@@ -30,7 +30,6 @@
 #include "schedule.h"
 
 /* ---- parts.c ---- */
-static inline bool in(uint32_t set, int k) { return set >> k & 1; }
 /* Whether entries of t choose rows of so many bytes by index v that have left the last cache when they are chosen again. Of
  * what was converted the same is assumed in the other order. */
 bool schedule_is_far(const Prog *, const Tensor *t, int v, double row);

@@ -43,9 +43,10 @@ int product_levels(Sched *s, int from, int to, ProductStep *step, int n)
 }
 
 /* Loops over the levels that the result keeps; below a cut these are dense and entered by coordinate. */
-static int kept_levels(Sched *s, ProductStep *step, int n)
+static int kept_levels(Sched *s, ProductStep *step)
 {
-    if (!s->cut) return product_levels(s, 0, s->last_kept + 1, step, n);
+    if (!s->cut) return product_levels(s, 0, s->last_kept + 1, step, 0);
+    int n = 0;
     for (int k = 1; k <= s->last_kept; k++)
         n = product_step(step, n, tensor_level_index(s->a, k), NULL, k > 1 ? L_FOR : L_PAR);
     return n;
@@ -107,8 +108,9 @@ static int row_loops(Sched *s, ProductStep *step, int n)
 }
 
 /* Loops over groups of rows, around. */
-static int group_loops(Sched *s, ProductStep *step, int n)
+static int group_loops(Sched *s, ProductStep *step)
 {
+    int n = 0;
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
         Index ix = rows_index(s, k);
         if (!s->rows[k] || s->rows[k] == tensor_level_index(s->a, k).block) continue;
@@ -213,7 +215,7 @@ Nest *product_sum(Sched *s, int first, Op store)
     if (s->vec >= 0 && in(s->kept, s->vec)) out = product_vec_loop(s, out);
     n = row_loops(s, step, 0);
     body = nest_work(p, c, body, product_wrap(s, step, n, out));
-    n = group_loops(s, step, 0);
+    n = group_loops(s, step);
     return product_tiled(s, product_wrap(s, step, n, body));
 }
 
@@ -274,7 +276,7 @@ int product_first_loop(Sched *s, ProductStep *step)
 Nest *product_rows(Sched *s)
 {
     ProductStep step[MAXPRODUCTSTEP];
-    int n = s->a ? kept_levels(s, step, 0) : product_first_loop(s, step);
+    int n = s->a ? kept_levels(s, step) : product_first_loop(s, step);
     n = product_dense_loops(s, true, step, n);
     return product_wrap(s, step, n, product_sum(s, s->last_kept + 1, s->cut ? O_ADD : O_CONST));
 }

@@ -196,7 +196,7 @@ bool build_has_terms(const Build *b, const State *s, const Expr *r, const Tensor
 {
     if (r != b->order->inner[0] && r != b->order->inner[1]) return true;
     const Sources src = build_sources(r);
-    if (w->bitmap || w->hash) return true;
+    if (tensor_gathers(w)) return true;
     if (!src.n) return !sums_nothing(b->p, r);
     const Tensor *t = src.at[0].t;
     const int l = s->known.level[prog_id(b->p, t)];

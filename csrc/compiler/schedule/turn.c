@@ -53,7 +53,7 @@ static Tensor *transpose_of(Turn *t, const char *name, const Expr *e)
     work_slot(w, index_whole(other_of(t, e)));
     work_slot(w, index_whole(t->vec));
     w->unit = 1;
-    expr_result_format(t->p, w, "dense");
+    expr_make_dense(t->p, w);
     return w;
 }
 

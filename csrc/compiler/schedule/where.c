@@ -37,7 +37,7 @@ static Tensor *new_where(Prog *p, const Tensor *of)
     memcpy(t->extent, of->extent, sizeof t->extent);
     t->dtype = SC_BOOL;
     t->empty = O_CONST;
-    expr_result_format(p, t, "dense");
+    expr_make_dense(p, t);
     return t;
 }
 
