@@ -1,10 +1,11 @@
-/* base.c: arena, text buffers, checked arithmetic, the error path, SHA-256. */
+/* base.c: arena, text buffers, checked arithmetic, the error path, the clock, SHA-256. */
 #include "base.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- errors ---- */
 int sc_error(sc_err *e, int code, const char *fmt, ...)
@@ -17,6 +18,14 @@ int sc_error(sc_err *e, int code, const char *fmt, ...)
     vsnprintf(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
     return code;
+}
+
+/* ---- time ---- */
+int64_t sc_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* ---- allocation ---- */

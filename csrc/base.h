@@ -19,6 +19,7 @@
 
 /* Fills *e unless it already holds an error, and returns its code. */
 int sc_error(sc_err *e, int code, const char *fmt, ...) SC_PRINTF(3, 4);
+int64_t sc_now(void); /* nanoseconds of a clock that only goes forward */
 
 /* ---- arena: zeroed memory, freed all at once ---- */
 typedef struct sc_chunk sc_chunk;

@@ -23,12 +23,7 @@
 #define TURN_MS 20    /* at most, between two looks at the child and the clock */
 #define GRACE_MS 1000 /* for a killed child to disappear */
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
+static int64_t now_ms(void) { return sc_now() / 1000000; }
 
 static void nap(int64_t us)
 {

@@ -63,8 +63,8 @@ int sc_convert_crd_keep(const sc_conversion *, int level, const void *crd, int64
 int sc_convert_val_keep(const sc_conversion *);
 /* Room for perm where one was asked for; *out is null otherwise. */
 int sc_convert_perm(const sc_conversion *, int64_t n, int64_t **out);
-/* The error for a coordinate that is out of range: the source was not validated. */
-int sc_convert_stray(const sc_conversion *);
+/* The error where a lane met a coordinate that is out of range: the source was not validated. */
+int sc_convert_strays(const sc_conversion *, const bool *stray, int lanes);
 
 int sc_list_dense(const sc_conversion *, sc_list *);
 int sc_list_sparse(const sc_conversion *, sc_list *);

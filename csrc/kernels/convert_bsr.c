@@ -42,13 +42,6 @@ static tiling tiling_of(const sc_conversion *c, const sc_format *f)
     return x;
 }
 
-static int strays(const tiling *x, int lanes)
-{
-    for (int t = 0; t < lanes; t++)
-        if (x->stray[t]) return sc_convert_stray(x->c);
-    return SC_OK;
-}
-
 /* ---- the arrays of a blocked result ---- */
 static int result(tiling *x, bool perm)
 {
@@ -174,10 +167,8 @@ static void fill_marked(void *arg, int lane, int64_t begin, int64_t end)
 {
     const tiling *x = arg;
     marks m = lane_marks(x, lane);
-#define RUN(size)                                                                                            \
-    x->c->from->itype == SC_I64 ? fill_rows(x, &m, SC_I64, size, begin, end)                                 \
-                                : fill_rows(x, &m, SC_I32, size, begin, end)
-    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#define RUN(itype, size) fill_rows(x, &m, itype, size, begin, end)
+    SC_BY_INDEX_AND_SIZE(x->c->from->itype, sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
 
@@ -186,7 +177,7 @@ static int gather_blocks(tiling *x, int lanes)
     int64_t count = x->rows / x->high;
     x->pos[0] = 0;
     sc_parallel_ranges(lanes, count, count_marked, x);
-    int rc = strays(x, lanes);
+    int rc = sc_convert_strays(x->c, x->stray, lanes);
     if (!rc) rc = result(x, true);
     if (!rc) sc_parallel_ranges(lanes, count, fill_marked, x);
     return rc;
@@ -295,10 +286,8 @@ SC_INLINE bool unroll_rows(const tiling *x, sc_dtype itype, size_t size, int64_t
 static void unroll_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     tiling *x = arg;
-#define RUN(size)                                                                                            \
-    x->stray[lane] = x->c->from->itype == SC_I64 ? unroll_rows(x, SC_I64, size, begin, end)                  \
-                                                 : unroll_rows(x, SC_I32, size, begin, end)
-    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#define RUN(itype, size) x->stray[lane] = unroll_rows(x, itype, size, begin, end)
+    SC_BY_INDEX_AND_SIZE(x->c->from->itype, sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
 
@@ -316,7 +305,7 @@ int sc_convert_bsr_csr(const sc_conversion *c)
     c->to->view.level[1].crd = x.crd;
     sc_parallel_ranges(lanes, x.rows / x.high, unroll_range, &x);
     sc_index_put(pos, c->to->itype, x.rows, n);
-    return strays(&x, lanes);
+    return sc_convert_strays(c, x.stray, lanes);
 }
 
 /* ---- blocks to contiguous ---- */
@@ -349,10 +338,8 @@ SC_INLINE bool place_blocks(const tiling *x, sc_dtype itype, size_t size, int64_
 static void place_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     tiling *x = arg;
-#define RUN(size)                                                                                            \
-    x->stray[lane] = x->c->from->itype == SC_I64 ? place_blocks(x, SC_I64, size, begin, end)                 \
-                                                 : place_blocks(x, SC_I32, size, begin, end)
-    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#define RUN(itype, size) x->stray[lane] = place_blocks(x, itype, size, begin, end)
+    SC_BY_INDEX_AND_SIZE(x->c->from->itype, sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
 
@@ -369,5 +356,5 @@ int sc_convert_bsr_dense(const sc_conversion *c)
     if (x.perm) sc_fill(x.perm, SC_I64, n, -1);
     int lanes = sc_team_lanes((double)n / 4 + (double)c->from->view.nval);
     sc_parallel_ranges(lanes, x.rows / x.high, place_range, &x);
-    return strays(&x, lanes);
+    return sc_convert_strays(c, x.stray, lanes);
 }

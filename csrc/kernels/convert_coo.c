@@ -64,11 +64,8 @@ static int ask(collecting *x)
     int lanes = sc_team_lanes((double)x->n);
     memset(x->stray, 0, sizeof x->stray);
     if (sc_parallel_pieces(lanes, (double)x->n, x->n, ask_range, x)) return SC_ESTOP;
-    for (int t = 0; t < lanes; t++) {
-        if (x->stray[t]) return sc_convert_stray(x->c);
-        x->unsorted |= x->falls[t];
-    }
-    return SC_OK;
+    for (int t = 0; t < lanes; t++) x->unsorted |= x->falls[t];
+    return sc_convert_strays(x->c, x->stray, lanes);
 }
 
 /* ---- sorted: rows begin where the row changes ---- */
@@ -249,12 +246,8 @@ static void write_entries(const collecting *x, const uint64_t *key, const uint32
         sum_keys(x, key, place, n, crd, itype, val, from, to);
         return;
     }
-#define RUN(size)                                                                                            \
-    if (itype == SC_I64)                                                                                     \
-        write_keys(key, n, crd, SC_I64, val, from, size, to);                                                \
-    else                                                                                                     \
-        write_keys(key, n, crd, SC_I32, val, from, size, to)
-    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#define RUN(index, size) write_keys(key, n, crd, index, val, from, size, to)
+    SC_BY_INDEX_AND_SIZE(itype, sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
 

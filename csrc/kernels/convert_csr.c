@@ -296,12 +296,8 @@ static void put_bucket(void *arg, int lane, int64_t bucket)
     uint32_t *other = (uint32_t *)(from + (size_t)n * bytes);
     memcpy(from, (const char *)x->deal.val + (size_t)begin * bytes, (size_t)n * bytes);
     memcpy(other, x->deal.rest + begin, (size_t)n * sizeof *other);
-#define RUN(size)                                                                                            \
-    if (x->c->to->itype == SC_I64)                                                                           \
-        put_dealt(x, other, from, place, SC_I64, size, begin, n);                                            \
-    else                                                                                                     \
-        put_dealt(x, other, from, place, SC_I32, size, begin, n)
-    SC_BY_SIZE(bytes, RUN);
+#define RUN(itype, size) put_dealt(x, other, from, place, itype, size, begin, n)
+    SC_BY_INDEX_AND_SIZE(x->c->to->itype, bytes, RUN);
 #undef RUN
 }
 

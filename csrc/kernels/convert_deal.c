@@ -77,8 +77,9 @@ static void count_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     sc_deal *d = arg;
     int64_t *count = d->place + lane * d->step;
-    d->stray[lane] |= d->c->from->itype == SC_I64 ? count_buckets(d, SC_I64, count, begin, end)
-                                                  : count_buckets(d, SC_I32, count, begin, end);
+#define RUN(itype) d->stray[lane] |= count_buckets(d, itype, count, begin, end)
+    SC_BY_INDEX(d->c->from->itype, RUN);
+#undef RUN
 }
 
 SC_INLINE void fill_buckets(const sc_deal *d, sc_dtype itype, size_t size, int64_t *place, int64_t begin,
@@ -111,12 +112,8 @@ static void fill_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     sc_deal *d = arg;
     int64_t *place = d->place + lane * d->step;
-#define RUN(size)                                                                                            \
-    if (d->c->from->itype == SC_I64)                                                                         \
-        fill_buckets(d, SC_I64, size, place, begin, end);                                                    \
-    else                                                                                                     \
-        fill_buckets(d, SC_I32, size, place, begin, end)
-    SC_BY_SIZE(sc_dtype_size(d->c->from->dtype), RUN);
+#define RUN(itype, size) fill_buckets(d, itype, size, place, begin, end)
+    SC_BY_INDEX_AND_SIZE(d->c->from->itype, sc_dtype_size(d->c->from->dtype), RUN);
 #undef RUN
 }
 
@@ -155,8 +152,7 @@ static int fill(sc_deal *d, bool sources)
     if (rc) return rc;
     memset(d->place, 0, (size_t)(d->lanes * d->step) * sizeof *d->place);
     if (sc_parallel_pieces(d->lanes, (double)d->n, d->n, count_range, d)) return SC_ESTOP;
-    for (int t = 0; t < d->lanes; t++)
-        if (d->stray[t]) return sc_convert_stray(d->c);
+    if ((rc = sc_convert_strays(d->c, d->stray, d->lanes))) return rc;
     cut_buckets(d);
     if (sc_parallel_pieces(d->lanes, 4 * (double)d->n, d->n, fill_range, d)) return SC_ESTOP;
     d->val = d->room;
@@ -309,8 +305,8 @@ int sc_deal_share(sc_deal *d, void *pos, sc_dtype itype)
     int lanes = sc_team_lanes((double)d->nkey * d->lanes);
     for (int t = 0; t < d->lanes; t++) memset(sc_deal_lane(d, t), 0, (size_t)d->nkey * sizeof *d->count);
     if (sc_parallel_pieces(d->lanes, (double)d->n, d->n, count_lane, d)) return SC_ESTOP;
-    for (int t = 0; t < d->lanes; t++)
-        if (d->stray[t]) return sc_convert_stray(d->c);
+    const int rc = sc_convert_strays(d->c, d->stray, d->lanes);
+    if (rc) return rc;
     sc_parallel_ranges(lanes, d->nkey, sum_keys, &s);
     sc_prefix(s.sum, lanes);
     sc_parallel_ranges(lanes, d->nkey, share_keys, &s);
@@ -352,9 +348,7 @@ int sc_deal_each(sc_deal *d, sc_bucket *body, void *arg)
     visiting v = {.deal = d, .body = body, .arg = arg};
     sc_parallel_ranges(d->lanes, d->lanes, visit, &v);
     if (atomic_load(&v.stop)) return SC_ESTOP;
-    for (int t = 0; t < d->lanes; t++) {
-        if (d->stray[t]) return sc_convert_stray(d->c);
+    for (int t = 0; t < d->lanes; t++)
         if (d->own[t].starved) return sc_error(d->c->err, SC_ENOMEM, "out of memory sorting a tensor");
-    }
-    return SC_OK;
+    return sc_convert_strays(d->c, d->stray, d->lanes);
 }

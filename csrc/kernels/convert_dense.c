@@ -294,10 +294,8 @@ SC_INLINE bool spread_rows(const spreading *x, sc_dtype itype, size_t size, int6
 static void spread_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     spreading *x = arg;
-#define RUN(size)                                                                                            \
-    x->stray[lane] = x->c->from->itype == SC_I64 ? spread_rows(x, SC_I64, size, begin, end)                  \
-                                                 : spread_rows(x, SC_I32, size, begin, end)
-    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#define RUN(itype, size) x->stray[lane] = spread_rows(x, itype, size, begin, end)
+    SC_BY_INDEX_AND_SIZE(x->c->from->itype, sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
 
@@ -329,9 +327,8 @@ int sc_convert_csr_dense(const sc_conversion *c)
     double work = (double)n / 4 + (double)c->from->view.nval;
     int lanes = sc_team_lanes(work);
     sc_parallel_ranges(lanes, rows, spread_range, &x);
-    for (int t = 0; t < lanes; t++)
-        if (x.stray[t]) return sc_convert_stray(c);
-    return spread_perm(c, n, &x);
+    rc = sc_convert_strays(c, x.stray, lanes);
+    return rc ? rc : spread_perm(c, n, &x);
 }
 
 /* ---- coordinates to contiguous ---- */
@@ -362,10 +359,8 @@ SC_INLINE bool scatter_entries(const densifying *x, sc_dtype itype, size_t size,
 static void scatter_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     densifying *x = arg;
-#define RUN(size)                                                                                            \
-    x->stray[lane] = x->c->from->itype == SC_I64 ? scatter_entries(x, SC_I64, size, begin, end)              \
-                                                 : scatter_entries(x, SC_I32, size, begin, end)
-    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#define RUN(itype, size) x->stray[lane] = scatter_entries(x, itype, size, begin, end)
+    SC_BY_INDEX_AND_SIZE(x->c->from->itype, sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
 
@@ -380,7 +375,5 @@ int sc_convert_coo_dense(const sc_conversion *c)
     if (x.perm) sc_fill(x.perm, SC_I64, n, -1);
     int lanes = sc_team_lanes((double)entries);
     sc_parallel_ranges(lanes, entries, scatter_range, &x);
-    for (int t = 0; t < lanes; t++)
-        if (x.stray[t]) return sc_convert_stray(c);
-    return SC_OK;
+    return sc_convert_strays(c, x.stray, lanes);
 }

@@ -220,10 +220,7 @@ static int unroll(const sc_conversion *c, int level, int64_t above, uint64_t **k
     const int rc = sc_parallel_pieces(lanes, (double)n, n, unroll_range, &u);
     sc_work_give(*key);
     *key = u.key;
-    if (rc) return rc;
-    for (int t = 0; t < lanes; t++)
-        if (u.stray[t]) return sc_convert_stray(c);
-    return SC_OK;
+    return rc ? rc : sc_convert_strays(c, u.stray, lanes);
 }
 
 static int unroll_all(const sc_conversion *c, sc_list *s, const sc_field *whole, int nword)

@@ -57,8 +57,11 @@ int sc_convert_perm(const sc_conversion *c, int64_t n, int64_t **out)
     return rc;
 }
 
-int sc_convert_stray(const sc_conversion *c)
+int sc_convert_strays(const sc_conversion *c, const bool *stray, int lanes)
 {
-    return sc_error(c->err, SC_EVALUE,
-                    "a coordinate of the source is out of range; validate the tensor to see which");
+    for (int t = 0; t < lanes; t++)
+        if (stray[t])
+            return sc_error(c->err, SC_EVALUE,
+                            "a coordinate of the source is out of range; validate the tensor to see which");
+    return SC_OK;
 }

@@ -301,12 +301,8 @@ int64_t sc_wide_pick(const void *val, size_t size, int64_t n, const uint64_t *bi
     if (size >= 4 && wide()) j = pick_wide(&x, val, size, itype, n, bits);
 #endif
     for (; j < n; j += 64) {
-#define RUN(s)                                                                                               \
-    if (itype == SC_I64)                                                                                     \
-        pick_word(&x, val, s, SC_I64, j, bits[j / 64]);                                                      \
-    else                                                                                                     \
-        pick_word(&x, val, s, SC_I32, j, bits[j / 64])
-        SC_BY_SIZE(size, RUN);
+#define RUN(index, s) pick_word(&x, val, s, index, j, bits[j / 64])
+        SC_BY_INDEX_AND_SIZE(itype, size, RUN);
 #undef RUN
     }
     return x.k;

@@ -204,9 +204,9 @@ static int list_rows(rewording *x, int level, int64_t above, int64_t ends, sc_ra
     const double work = (double)n + (double)above * (double)(x->words + 1);
     sc_fill(x->pos, c->to->itype, x->words ? 0 : ends, 0);
     if (x->words && sc_parallel_pieces(sc_team_lanes(work), work, above, body, x)) return SC_ESTOP;
-    bool stray = !x->words && n;
-    for (int t = 0; t < SC_MAXLANE; t++) stray |= x->stray[t];
-    if (stray) return sc_convert_stray(c);
+    x->stray[0] |= !x->words && n;
+    const int rc = sc_convert_strays(c, x->stray, SC_MAXLANE);
+    if (rc) return rc;
     sc_index_put(x->pos, c->to->itype, ends, n);
     c->to->view.level[level] = (sc_level){.pos = x->pos, .crd = x->crd, .size = x->extent, .npos = n};
     return sc_convert_val_keep(c);

@@ -116,12 +116,12 @@ SC_INLINE void sc_value_move(void *to, int64_t i, const void *from, int64_t j, s
 
 /* CALL(constant) for the index type or value size at hand, so that an inlined
  * body is compiled once for each. */
-#define SC_BY_INDEX(itype, CALL)                                                                             \
+#define SC_BY_INDEX(itype, CALL, ...)                                                                        \
     do {                                                                                                     \
         if ((itype) == SC_I64)                                                                               \
-            CALL(SC_I64);                                                                                    \
+            CALL(SC_I64, ##__VA_ARGS__);                                                                     \
         else                                                                                                 \
-            CALL(SC_I32);                                                                                    \
+            CALL(SC_I32, ##__VA_ARGS__);                                                                     \
     } while (0)
 #define SC_BY_SIZE(size, CALL)                                                                               \
     do {                                                                                                     \
@@ -130,6 +130,15 @@ SC_INLINE void sc_value_move(void *to, int64_t i, const void *from, int64_t j, s
         case 2: CALL(2); break;                                                                              \
         case 4: CALL(4); break;                                                                              \
         default: CALL(8); break;                                                                             \
+        }                                                                                                    \
+    } while (0)
+#define SC_BY_INDEX_AND_SIZE(itype, size, CALL)                                                              \
+    do {                                                                                                     \
+        switch (size) {                                                                                      \
+        case 1: SC_BY_INDEX(itype, CALL, 1); break;                                                          \
+        case 2: SC_BY_INDEX(itype, CALL, 2); break;                                                          \
+        case 4: SC_BY_INDEX(itype, CALL, 4); break;                                                          \
+        default: SC_BY_INDEX(itype, CALL, 8); break;                                                         \
         }                                                                                                    \
     } while (0)
 

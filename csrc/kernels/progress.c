@@ -3,7 +3,6 @@
  * A conversion is several passes over its entries. Each is a step, and what is told is the share of the step, which the
  * thread that was called knows of its own part. How many steps there will be depends on the entries. */
 #include <stdatomic.h>
-#include <time.h>
 
 #include "kernels.h"
 
@@ -25,17 +24,10 @@ void sc_progress_install(sc_progress *f, int64_t after)
     atomic_store(&told, f);
 }
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 void sc_progress_begin(void)
 {
     if (at.depth++ || !atomic_load(&told)) return;
-    at.begin = now();
+    at.begin = sc_now();
     at.next = at.begin + atomic_load(&wait);
     at.step = 1;
     at.share = 0;
@@ -47,7 +39,7 @@ void sc_progress_end(void)
     sc_progress *f = atomic_load(&told);
     if (--at.depth || !at.told) return;
     at.told = false;
-    if (f) f(0, 1, now() - at.begin);
+    if (f) f(0, 1, sc_now() - at.begin);
 }
 
 bool sc_progress_tell(int64_t time, double share)

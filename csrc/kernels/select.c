@@ -255,14 +255,9 @@ static void copy_rows(void *arg, int lane, int64_t begin, int64_t end)
     end = lane + 1 < x->nlane
               ? sc_split_find(entries_before, s, s->row.n, sc_split_even(n, lane + 1, x->nlane))
               : s->row.n;
-#define COPY32(SIZE) copy_range(x, lane, begin, end, SC_I32, SIZE)
-#define COPY64(SIZE) copy_range(x, lane, begin, end, SC_I64, SIZE)
-    if (s->itype == SC_I64)
-        SC_BY_SIZE(s->size, COPY64);
-    else
-        SC_BY_SIZE(s->size, COPY32);
-#undef COPY32
-#undef COPY64
+#define COPY(TYPE, SIZE) copy_range(x, lane, begin, end, TYPE, SIZE)
+    SC_BY_INDEX_AND_SIZE(s->itype, s->size, COPY);
+#undef COPY
 }
 
 int sc_select_fill(const sc_selection *s, sc_err *e)

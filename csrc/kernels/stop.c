@@ -3,7 +3,6 @@
  * What answers belongs to the bindings, and may take a lock that others hold; so it is asked by the thread that was
  * called, never by those that help it, and only now and then. */
 #include <stdatomic.h>
-#include <time.h>
 
 #include "kernels.h"
 
@@ -21,9 +20,7 @@ bool sc_stopped(void)
 
 bool sc_pulse_stopped(sc_pulse *p, double share)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    const int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    const int64_t now = sc_now();
     if (sc_progress_tell(now, share)) return true;
     if (p->next && now < p->next) return false;
     const bool first = !p->next;

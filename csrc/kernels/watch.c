@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels.h"
 
@@ -98,13 +97,6 @@ static int64_t bytes_of(const sc_tensor *t)
 }
 
 /* ---- spans ---- */
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void *marked(const sc_span *s)
 {
     const sc_profiler *p = atomic_load(&profiler);
@@ -128,7 +120,7 @@ void sc_span_begin(sc_span *s, const char *what, const sc_tensor *in, int nin)
     if (s->above) s->key ^= s->above->key * 3;
     if (atomic_load_explicit(&sc_watched_by, memory_order_relaxed) & SC_WATCH_MARK) s->mark = marked(s);
     innermost = s;
-    s->start = now();
+    s->start = sc_now();
 }
 
 /* The row of a span; null: there is no room. */
@@ -149,7 +141,7 @@ static counted *row_of(sc_span *s, const char *way, const sc_tensor *out, int no
 
 void sc_span_end(sc_span *s, const char *way, const sc_tensor *out, int nout, bool done)
 {
-    const int64_t ns = now() - s->start;
+    const int64_t ns = sc_now() - s->start;
     const sc_profiler *p = atomic_load(&profiler);
     innermost = s->above;
     if (s->mark && p) p->end(s->mark);

@@ -2,7 +2,6 @@
 #include "run.h"
 
 #include <pthread.h>
-#include <time.h>
 
 sc_process sc_this_process;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -14,12 +13,5 @@ static void start(void)
 }
 
 void sc_process_start(void) { pthread_once(&once, start); }
-
-int64_t sc_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 void sc_dense_install(sc_dense_multiply *f) { sc_this_process.multiply = f; }

@@ -100,7 +100,6 @@ typedef struct {
 } sc_process;
 extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */
-int64_t sc_now(void);              /* nanoseconds */
 
 /* ---- program.c, call.c: programs of one step; steps.c puts several behind one another ---- */
 typedef int sc_maker(const sc_request *, sc_program **, sc_err *);
