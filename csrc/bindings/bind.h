@@ -26,13 +26,13 @@
 #endif
 
 /* ---- direct.c: what arrays of structure were found to hold ---- */
-#define SC_NPRINT 64
+#define SC_NDIGESTED 64
 typedef struct {
     PyObject *weak; /* to the tensor, as which nobody else comes while it lives; or null */
     const void *data;
     int64_t version, n;
     sc_digest digest;
-} sc_print;
+} sc_digested;
 
 /* ---- module.c: the state of the module, and errors ---- */
 typedef struct {
@@ -59,7 +59,7 @@ typedef struct {
         PyObject *core, *format, *ndim, *names, *shape, *values, *origin,
             *made; /* in the dict of a SparseTensor */
     } name;
-    sc_print print[SC_NPRINT];
+    sc_digested digested[SC_NDIGESTED];
 } sc_state;
 
 void sc_bind_forget(sc_state *); /* what arrays were found to hold */
@@ -219,10 +219,10 @@ struct sc_derived {
     sc_derived *next;
     sc_core *core;
     int64_t generation;
-    /* of layouts with values of their own: where these lie in the tensor; of which bytes they were made; how often made
+    /* with values of its own, else null: where these lie in the tensor; of which bytes they were made; how often made
      * anew; the products that were counted before */
-    PyObject *perm;
-    sc_digest print;
+    PyObject *source;
+    sc_digest digest;
     int64_t renewed;
     double before;
     bool unpaid; /* slices that are to be dropped by the next product */

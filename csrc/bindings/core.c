@@ -337,14 +337,14 @@ sc_core *sc_core_with_values(const sc_state *s, sc_core *c, PyObject *values)
 /* ---- methods ---- */
 int64_t sc_derived_bytes(const sc_derived *d)
 {
-    const int64_t perm = d->perm ? d->core->t.view.nval * (int64_t)sc_dtype_size(d->core->t.itype) : 0;
-    return sc_core_bytes(d->core) + perm;
+    const int64_t source = d->source ? d->core->t.view.nval * (int64_t)sc_dtype_size(d->core->t.itype) : 0;
+    return sc_core_bytes(d->core) + source;
 }
 
 void sc_derived_free(sc_derived *d)
 {
     Py_XDECREF((PyObject *)d->core);
-    Py_XDECREF(d->perm);
+    Py_XDECREF(d->source);
     free(d);
 }
 

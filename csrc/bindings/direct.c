@@ -11,8 +11,8 @@
  * so what they make is read. */
 enum { FEW = 1 << 14 }; /* bytes of an array that are read in no time */
 
-static sc_print *print_of(sc_state *s, const PyObject *x)
-{ return &s->print[((uintptr_t)x >> 4) * 0x9e3779b97f4a7c15u >> 58]; }
+static sc_digested *digested_at(sc_state *s, const PyObject *x)
+{ return &s->digested[((uintptr_t)x >> 4) * 0x9e3779b97f4a7c15u >> 58]; }
 
 static bool may_recall(const sc_state *s, const sc_tensor *t)
 {
@@ -22,7 +22,7 @@ static bool may_recall(const sc_state *s, const sc_tensor *t)
 
 static bool recall(sc_state *s, PyObject *x, const sc_tensor *t, int64_t version, sc_bytes *b)
 {
-    const sc_print *p = print_of(s, x);
+    const sc_digested *p = digested_at(s, x);
     if (!p->weak || PyWeakref_GetObject(p->weak) != x) return false;
     const bool same = p->data == t->view.val && p->n == t->view.nval && p->version == version;
     if (same) *b = (sc_bytes){p->digest, true};
@@ -32,18 +32,18 @@ static bool recall(sc_state *s, PyObject *x, const sc_tensor *t, int64_t version
 /* version: before the bytes were read. torch swaps no tensor that something refers to, weakly or not. */
 static void keep(sc_state *s, PyObject *x, const sc_tensor *t, int64_t version, sc_digest digest)
 {
-    sc_print *p = print_of(s, x);
+    sc_digested *p = digested_at(s, x);
     PyObject *swaps = PyObject_CallNoArgs(s->swaps), *weak = NULL, *old = p->weak;
     if (swaps == Py_False) weak = PyWeakref_NewRef(x, NULL);
     Py_XDECREF(swaps);
     if (!weak) PyErr_Clear();
-    *p = (sc_print){weak, t->view.val, version, t->view.nval, digest};
+    *p = (sc_digested){weak, t->view.val, version, t->view.nval, digest};
     Py_XDECREF(old);
 }
 
 void sc_bind_forget(sc_state *s)
 {
-    for (int i = 0; i < SC_NPRINT; i++) Py_CLEAR(s->print[i].weak);
+    for (int i = 0; i < SC_NDIGESTED; i++) Py_CLEAR(s->digested[i].weak);
 }
 
 /* ---- a call ---- */

@@ -119,7 +119,7 @@ static int take_sizes(graph *c, sc_tensor *t)
 }
 
 /* Of the bytes of operand tensor i. */
-static sc_digest print_of(graph *c, size_t i, const void *data, size_t size)
+static sc_digest digest_of(graph *c, size_t i, const void *data, size_t size)
 {
     sc_bytes *b = &c->given->bytes[i];
     if (!b->known) *b = (sc_bytes){sc_fingerprint(data, size), true};
@@ -137,9 +137,9 @@ static sc_digest structure(graph *c, const sc_tensor *t, size_t first, const int
     for (int l = 0; l < t->format.nlevel; l++) {
         const sc_level *at = &t->view.level[l];
         if (sc_level_has_pos(&t->format.level[l]))
-            part[2 + n] = print_of(c, first + (size_t)n, at->pos, size * (size_t)length[n]), n++;
+            part[2 + n] = digest_of(c, first + (size_t)n, at->pos, size * (size_t)length[n]), n++;
         if (sc_level_has_crd(&t->format.level[l]))
-            part[2 + n] = print_of(c, first + (size_t)n, at->crd, size * (size_t)length[n]), n++;
+            part[2 + n] = digest_of(c, first + (size_t)n, at->crd, size * (size_t)length[n]), n++;
     }
     return sc_fingerprint(part, (size_t)(2 + n) * sizeof *part);
 }

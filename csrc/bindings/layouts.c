@@ -29,7 +29,7 @@ static bool is_sliced(const sc_format *f)
 { return f->nlevel && sc_kind_of(&f->level[f->nlevel - 1])->sliced; }
 
 /* Layouts with values of their own. */
-static bool is_cut(const sc_format *f)
+static bool owns_values(const sc_format *f)
 {
     const sc_levelspec *top = &f->level[0], *end = &f->level[f->nlevel - 1];
     if (is_sliced(f)) return true;
@@ -101,18 +101,18 @@ static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
 static sc_digest fingerprint(const sc_core *c)
 {
     const size_t n = (size_t)c->t.view.nval * sc_dtype_size(c->t.dtype);
-    sc_digest print;
+    sc_digest digest;
     Py_BEGIN_ALLOW_THREADS;
-    print = sc_fingerprint(c->t.view.val, n);
+    digest = sc_fingerprint(c->t.view.val, n);
     Py_END_ALLOW_THREADS;
-    return print;
+    return digest;
 }
 
 /* Of c in another layout: the values are read where they are, unless it has values of its own. */
 static int settle(const sc_state *s, sc_core *c, sc_derived *d, bool own, PyObject *perm)
 {
     if (!own) return adopt(s, c, d->core, perm);
-    d->perm = perm;
+    d->source = perm;
     return perm ? 0 : -1;
 }
 
@@ -164,31 +164,34 @@ static sc_core *derive_shared(const sc_state *s, sc_core *c, const sc_format *f)
     return own;
 }
 
-/* ---- cuts ---- */
-/* The values of c in the order of `cut`, as a core of their own: kernels of other threads may still read the old ones. */
-static sc_core *reordered(const sc_state *s, const sc_core *c, sc_core *cut, PyObject *perm)
+/* ---- values of their own ---- */
+/* The values of c in the order of `old`, as a core of their own: kernels of other threads may still read those of that. */
+static sc_core *reordered(const sc_state *s, const sc_core *c, sc_core *old, PyObject *source)
 {
-    int64_t n = cut->t.view.nval;
+    int64_t n = old->t.view.nval;
     sc_borrowed b;
-    sc_dl_managed *m = sc_dense_alloc(s->dl, cut->t.dtype, 1, &n);
+    sc_dl_managed *m = sc_dense_alloc(s->dl, old->t.dtype, 1, &n);
     if (!m) return PyErr_NoMemory(), NULL;
     void *values = m->tensor.data;
     PyObject *object = sc_dense_object(s->dl, m);
-    if (!object || sc_bind_borrow(s, perm, &b)) return Py_XDECREF(object), NULL;
+    if (!object || sc_bind_borrow(s, source, &b)) return Py_XDECREF(object), NULL;
     Py_BEGIN_ALLOW_THREADS;
-    sc_gather_values(values, c->t.view.val, b.t.view.val, b.t.dtype, n, cut->t.dtype);
+    sc_gather_values(values, c->t.view.val, b.t.view.val, b.t.dtype, n, old->t.dtype);
     Py_END_ALLOW_THREADS;
-    sc_core *core = sc_core_with_values(s, cut, object);
+    sc_core *core = sc_core_with_values(s, old, object);
     Py_DECREF(object);
     return core;
 }
 
-static sc_derived **find(sc_core *all, const sc_core *c, const sc_format *f)
+/* With values of its own, of the type that those of c have; or without. */
+static sc_derived **find(sc_core *all, const sc_core *c, const sc_format *f, bool own)
 {
     sc_derived **p = &all->derived;
-    while (*p && !((*p)->perm && (*p)->generation == all->generation && (*p)->core->t.dtype == c->t.dtype &&
-                   sc_format_equal(&(*p)->core->t.format, f)))
-        p = &(*p)->next;
+    for (; *p; p = &(*p)->next) {
+        const sc_derived *d = *p;
+        const bool good = !own || (d->generation == all->generation && d->core->t.dtype == c->t.dtype);
+        if ((d->source != NULL) == own && good && sc_format_equal(&d->core->t.format, f)) break;
+    }
     return p;
 }
 
@@ -214,63 +217,63 @@ static bool pays(const sc_core *c, double shared)
     return entries + ROW * rows > GAIN * entries * (SAME + PLACE * SC_SLICE / shared);
 }
 
-static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest print)
+static sc_core *own_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest digest)
 {
     const int64_t generation = all->generation;
     sc_derived *d = build(s, c, f, true);
     if (!d) return NULL;
     d->generation = generation;
-    d->print = print;
+    d->digest = digest;
     d->before = all->products;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
-    forget(find(all, c, f)); /* of another thread, meanwhile */
+    forget(find(all, c, f, true)); /* of another thread, meanwhile */
     const double shared = (double)c->t.view.nval * SC_SLICE / (double)d->core->t.view.nval;
     if (is_sliced(f) && all->shared > 0 && !pays(c, shared)) {
         all->shared = -1; /* a few rows have diagonals of their own: the next product is as before */
         d->unpaid = true;
     }
-    if (!d->perm)
+    if (!d->source)
         all->often = -1;
-    else if (is_cut(f) && !is_sliced(f))
+    else if (owns_values(f) && !is_sliced(f))
         all->often = f->level[0].block;
     link_first(all, d);
     return core;
 }
 
 /* Values that change all the time may cost more than the layout gains, unless products are wide: then it is given up. */
-static sc_core *cut_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest print)
+static sc_core *own_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest digest)
 {
-    sc_derived *d = *find(all, c, f);
+    sc_derived *d = *find(all, c, f, true);
     sc_core *old = (sc_core *)Py_NewRef((PyObject *)d->core);
-    PyObject *perm = Py_NewRef(d->perm);
-    sc_core *core = reordered(s, c, old, perm);
-    Py_DECREF(perm);
+    PyObject *source = Py_NewRef(d->source);
+    sc_core *core = reordered(s, c, old, source);
+    Py_DECREF(source);
     Py_DECREF((PyObject *)old);
-    sc_derived **now = find(all, c, f); /* other threads ran meanwhile */
+    sc_derived **now = find(all, c, f, true); /* other threads ran meanwhile */
     if (!core || !*now) return core;
     d = *now;
     old = d->core;
     d->core = (sc_core *)Py_NewRef((PyObject *)core);
-    d->print = print;
+    d->digest = digest;
     d->renewed++;
     Py_DECREF((PyObject *)old);
     const double paid = (double)d->renewed * (double)core->t.view.nval * RENEWAL;
     if (d->renewed >= TRIES && all->products - d->before < paid) {
         all->often = -1;
-        forget(find(all, c, f));
+        forget(find(all, c, f, true));
     }
     return core;
 }
 
 /* Whoever writes to the values, and however: what they were is known by a number. */
-static sc_core *derive_cut(const sc_state *s, sc_core *c, const sc_format *f)
+static sc_core *derive_own(const sc_state *s, sc_core *c, const sc_format *f)
 {
     sc_core *all = sc_core_root(c);
     if (all != c && sc_core_refresh(s, all)) return NULL;
-    const sc_digest print = fingerprint(c);
-    sc_derived *d = *find(all, c, f);
-    if (!d) return cut_first(s, all, c, f, print);
-    if (!sc_digest_equal(d->print, print)) return cut_again(s, all, c, f, print);
+    const sc_digest digest = fingerprint(c);
+    sc_derived *d = *find(all, c, f, true);
+    if (!d) return own_first(s, all, c, f, digest);
+    if (!sc_digest_equal(d->digest, digest)) return own_again(s, all, c, f, digest);
     return (sc_core *)Py_NewRef((PyObject *)d->core);
 }
 
@@ -341,23 +344,15 @@ void sc_core_count(sc_core *c, double products)
     if (!c->often && c->products > SC_MANY) c->often = 1;
 }
 
-/* The layout without values of its own. */
-static sc_derived **shared(sc_core *c, const sc_format *f)
-{
-    sc_derived **p = &c->derived;
-    while (*p && ((*p)->perm || !sc_format_equal(&(*p)->core->t.format, f))) p = &(*p)->next;
-    return p;
-}
-
 sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
 {
-    if (is_cut(f)) return derive_cut(s, c, f);
+    if (owns_values(f)) return derive_own(s, c, f);
     if (c->origin) {
         sc_core *known = derive_shared(s, c, f);
         if (!known || known->perm) return known;
         Py_DECREF((PyObject *)known); /* entries were summed: built anew */
     }
-    sc_derived **p = shared(c, f);
+    sc_derived **p = find(c, c, f, false);
     const int rc = *p ? still_good(s, c, *p) : 0;
     if (rc < 0) return NULL;
     if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
@@ -371,12 +366,12 @@ sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
 sc_core *sc_core_derive_near(const sc_state *s, sc_core *c, const sc_format *f)
 {
     sc_core *all = sc_core_root(c), *d = NULL;
-    if (all->often <= 0 || is_cut(f)) return sc_core_derive(s, c, f);
-    if (!*find(all, c, f)) {
+    if (all->often <= 0 || owns_values(f)) return sc_core_derive(s, c, f);
+    if (!*find(all, c, f, true)) {
         d = sc_core_derive(s, c, f);
         if (!d || !d->perm_data || all->often <= 0) return d; /* nothing is moved */
     }
-    if (d) forget(shared(all, f)); /* the other one takes its place */
+    if (d) forget(find(all, c, f, false)); /* the other one takes its place */
     Py_XDECREF((PyObject *)d);
-    return derive_cut(s, c, f);
+    return derive_own(s, c, f);
 }
