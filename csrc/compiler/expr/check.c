@@ -94,16 +94,13 @@ static void check_blocks(Prog *p, const Tensor *t)
 }
 
 /* ---- operands ---- */
-static bool is_used(const Expr *e, int arg)
-{
-    if (e->op == O_ACCESS && e->tensor->role == T_IN && e->tensor->arg == arg) return true;
-    return (e->kid[0] && is_used(e->kid[0], arg)) || (e->kid[1] && is_used(e->kid[1], arg));
-}
+static bool reads_operand(const Expr *e, const void *arg)
+{ return e->op == O_ACCESS && e->tensor->role == T_IN && e->tensor->arg == *(const int *)arg; }
 
 static void check_operand(Prog *p, const Tensor *t)
 {
     bool used = false;
-    for (int a = 0; a < p->nassign; a++) used |= is_used(p->assign[a].rhs, t->arg);
+    for (int a = 0; a < p->nassign; a++) used |= expr_any(p->assign[a].rhs, reads_operand, &t->arg);
     if (!used)
         fail(p, SC_EVALUE, -1, "operand %s is not used in the expression; remove it or use it", t->name);
     if (tensor_is_sparse(t) && t->itype != SC_I32 && t->itype != SC_I64)

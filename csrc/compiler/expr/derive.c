@@ -126,7 +126,7 @@ static bool has_access(const Expr *e, const void *at)
 static Expr *count_where(Walk *w, const Expr *e, Expr *value)
 {
     if (e->op == O_ACCESS && e->tensor->role == T_IN && derive_sparse(e->tensor) &&
-        !expr_contains(value, has_access, e)) {
+        !expr_any(value, has_access, e)) {
         if (expr_free(e) & ~w->scope)
             fail(w->d->p, SC_ENOTIMPL, e->pos,
                  "no gradient of implicit=\"skip\" where %s is inside of a sum of its own; use two calls",
@@ -211,7 +211,7 @@ static void walk_division(Walk *w, Expr *e, Expr *adj)
 {
     Expr *by = once(w->d, e->kid[1], NULL); /* not where it is zero beside entries */
     walk(w, e->kid[0], binary(w, O_DIV, adj, by));
-    if (!expr_contains(e->kid[1], is_wanted, w->d)) return;
+    if (!expr_any(e->kid[1], is_wanted, w->d)) return;
     Expr *num = binary(w, O_MUL, adj, once(w->d, e->kid[0], adj));
     walk(w, e->kid[1], expr_new(w->d->p, O_NEG, binary(w, O_DIV, binary(w, O_DIV, num, by), by), NULL));
 }
@@ -247,7 +247,7 @@ static bool is_factor(const Walk *w, const Expr *e)
 
 static void walk(Walk *w, Expr *e, Expr *adj)
 {
-    if (!expr_contains(e, is_wanted, w->d)) return;
+    if (!expr_any(e, is_wanted, w->d)) return;
     Expr *minus = expr_new(w->d->p, O_NEG, adj, NULL);
     switch (e->op) {
     case O_CONST:
@@ -268,7 +268,7 @@ static void walk(Walk *w, Expr *e, Expr *adj)
     case O_NEG: walk(w, e->kid[0], minus); return;
     case O_MUL:
         for (int k = 0; k < 2; k++)
-            if (expr_contains(e->kid[k], is_wanted, w->d))
+            if (expr_any(e->kid[k], is_wanted, w->d))
                 walk(w, e->kid[k], binary(w, O_MUL, adj, once(w->d, e->kid[1 - k], adj)));
         return;
     case O_DIV: walk_division(w, e, adj); return;
@@ -309,7 +309,7 @@ static void off_diagonal(Derive *d, Share *s)
  * that have a sparse factor, a sum or a diagonal come from temporaries. */
 static void stand_alone(Derive *d, Share *s)
 {
-    if (expr_has(s->value, O_REDUCE) || expr_contains(s->value, derive_reads_sparse, NULL))
+    if (expr_has(s->value, O_REDUCE) || expr_any(s->value, derive_reads_sparse, NULL))
         s->value = derive_temporary(d, "t", s->value);
     if (is_diagonal(s->at)) off_diagonal(d, s);
 }
@@ -374,7 +374,7 @@ void expr_derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
     d->given = given;
     d->apart = prog_has_one_type(p); /* so that each step computes in the type of the whole (path/apart.c) */
     for (int a = 0; a < p->nassign; a++)
-        if (expr_contains(p->assign[a].rhs, is_wanted, d)) d->active |= 1u << a;
+        if (expr_any(p->assign[a].rhs, is_wanted, d)) d->active |= 1u << a;
     for (int r = 0; r < p->nout; r++) {
         Tensor *t = prog_result(p, r);
         if (p->ask[r].nlevel) t->format = p->ask[r];

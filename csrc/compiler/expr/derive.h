@@ -48,7 +48,6 @@ typedef struct {
 } Fraction;
 
 /* derive_parts.c */
-bool expr_contains(const Expr *, bool (*)(const Expr *, const void *), const void *);
 bool derive_sparse(const Tensor *);         /* stored at some coordinates only, as far as is known here */
 Tensor *derive_operand(Derive *, Tensor *); /* the operand itself, where it is an alias */
 Expr *derive_prefix(Prog *, Expr *factor, Expr *product);

@@ -5,12 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool expr_contains(const Expr *e, bool (*test)(const Expr *, const void *), const void *x)
-{
-    return test(e, x) || (e->kid[0] && expr_contains(e->kid[0], test, x)) ||
-           (e->kid[1] && expr_contains(e->kid[1], test, x));
-}
-
 bool derive_sparse(const Tensor *t) { return !sc_format_is_dense(&t->format); }
 
 Tensor *derive_operand(Derive *d, Tensor *t)

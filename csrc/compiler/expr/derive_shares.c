@@ -37,8 +37,8 @@ static int take_common(Expr **a, int *na, Expr **b, int *nb, Expr **common)
 static bool is_sparse(const Fraction *m)
 {
     bool any = false;
-    for (int k = 0; k < m->nover; k++) any |= expr_contains(m->over[k], derive_reads_sparse, NULL);
-    for (int k = 0; k < m->nunder; k++) any |= expr_contains(m->under[k], derive_reads_sparse, NULL);
+    for (int k = 0; k < m->nover; k++) any |= expr_any(m->over[k], derive_reads_sparse, NULL);
+    for (int k = 0; k < m->nunder; k++) any |= expr_any(m->under[k], derive_reads_sparse, NULL);
     return any;
 }
 
@@ -110,7 +110,7 @@ static bool takes_long(const Expr *e, const void *unused)
 static bool is_costly(Derive *d, Expr *body)
 {
     const Fraction m = product_of(d, body);
-    return factors(&m) > SIMPLE || expr_contains(body, takes_long, NULL);
+    return factors(&m) > SIMPLE || expr_any(body, takes_long, NULL);
 }
 
 /* a is *ratio times b. */

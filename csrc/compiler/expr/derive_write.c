@@ -320,7 +320,7 @@ static bool mixes_terms(const Writer *w)
         const Line *x = &d->line[l];
         int n = 0;
         if (!(w->line >> l & 1) || x->of < 0 || !derive_sparse(d->p->tensor[x->of])) continue;
-        for (int k = 0; k < x->n; k++) n += expr_contains(x->share[k]->value, is_sparse_temporary, NULL);
+        for (int k = 0; k < x->n; k++) n += expr_any(x->share[k]->value, is_sparse_temporary, NULL);
         if (n && n < x->n) return true;
     }
     return false;

@@ -41,11 +41,9 @@ bool expr_equal(const Expr *a, const Expr *b)
     return expr_equal(a->kid[0], b->kid[0]) && expr_equal(a->kid[1], b->kid[1]);
 }
 
-bool expr_reads(const Expr *e, const Tensor *t)
-{
-    if (e->op == O_ACCESS) return e->tensor == t;
-    return (e->kid[0] && expr_reads(e->kid[0], t)) || (e->kid[1] && expr_reads(e->kid[1], t));
-}
+static bool is_access(const Expr *e, const void *t) { return e->op == O_ACCESS && e->tensor == t; }
+
+bool expr_reads(const Expr *e, const Tensor *t) { return expr_any(e, is_access, t); }
 
 bool expr_sure(const Expr *e)
 {

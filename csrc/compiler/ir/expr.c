@@ -37,11 +37,15 @@ uint32_t expr_vars(const Expr *e)
     return vars;
 }
 
-bool expr_has(const Expr *e, Op op)
+bool expr_any(const Expr *e, bool (*test)(const Expr *, const void *), const void *x)
 {
-    if (e->op == op) return true;
-    return (e->kid[0] && expr_has(e->kid[0], op)) || (e->kid[1] && expr_has(e->kid[1], op));
+    return test(e, x) || (e->kid[0] && expr_any(e->kid[0], test, x)) ||
+           (e->kid[1] && expr_any(e->kid[1], test, x));
 }
+
+static bool is_op(const Expr *e, const void *op) { return e->op == *(const Op *)op; }
+
+bool expr_has(const Expr *e, Op op) { return expr_any(e, is_op, &op); }
 
 int expr_dim_of(const Expr *access, int var)
 {

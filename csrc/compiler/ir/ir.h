@@ -436,8 +436,10 @@ Expr *expr_new(Prog *, Op, Expr *, Expr *);
 Expr *expr_const(Prog *, double);
 Expr *expr_access(Prog *, Tensor *, const Index *); /* one index for every dimension */
 uint32_t expr_vars(const Expr *);                   /* indices used, reduced ones included */
-bool expr_has(const Expr *, Op);                    /* such a node, e itself included */
-int expr_dim_of(const Expr *access, int var);       /* the first dimension that is over it, or -1 */
+/* Some node, e itself included, passes the test, which is also given x. */
+bool expr_any(const Expr *e, bool (*test)(const Expr *, const void *), const void *x);
+bool expr_has(const Expr *, Op);              /* such a node, e itself included */
+int expr_dim_of(const Expr *access, int var); /* the first dimension that is over it, or -1 */
 
 /* ---- tensor.c: what a tensor says of itself ---- */
 bool tensor_is_sparse(const Tensor *);       /* an operand with absent entries */

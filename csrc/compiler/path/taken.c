@@ -2,11 +2,8 @@
 #include "private.h"
 
 /* Entries run over v: a sparse tensor has it. */
-static bool is_stored(const Expr *e, int v)
-{
-    if (e->op == O_ACCESS && !sc_format_is_dense(&e->tensor->format)) return in(expr_vars(e), v);
-    return (e->kid[0] && is_stored(e->kid[0], v)) || (e->kid[1] && is_stored(e->kid[1], v));
-}
+static bool is_stored(const Expr *e, const void *v)
+{ return e->op == O_ACCESS && !sc_format_is_dense(&e->tensor->format) && in(expr_vars(e), *(const int *)v); }
 
 /* The indices of a temporary that a result is read beside, in the order of the result. */
 static int order_as(const Expr *lhs, uint32_t vars, Index *out)
@@ -26,7 +23,7 @@ static int order_of(const Planner *pl, uint32_t vars, bool turned, Index *out)
     for (int pass = 0; pass < 2; pass++)
         for (int v = 0; v < p->nvar; v++) {
             bool stored = false;
-            for (int a = 0; a < p->nassign; a++) stored |= is_stored(p->assign[a].rhs, v);
+            for (int a = 0; a < p->nassign; a++) stored |= expr_any(p->assign[a].rhs, is_stored, &v);
             if (in(vars, v) && stored == !pass && n < SC_MAXDIM) out[n++] = (Index){.var = (uint8_t)v};
         }
     for (int k = 0; turned && k < n / 2; k++) {

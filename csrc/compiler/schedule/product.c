@@ -242,8 +242,7 @@ static bool has_factor(const Expr *e, const Expr *f)
     return (e->op == O_DIV || e->op == O_NEG) && has_factor(e->kid[0], f);
 }
 
-static bool reads(const Expr *e, const Expr *node)
-{ return e == node || (e->kid[0] && reads(e->kid[0], node)) || (e->kid[1] && reads(e->kid[1], node)); }
+static bool is_node(const Expr *e, const void *node) { return e == node; }
 
 /* One reduction at most, its sparse operand a factor; a dense result, or one that shares upper levels. */
 bool product_fits(Prog *p, const Assign *a)
@@ -260,7 +259,7 @@ bool product_fits(Prog *p, const Assign *a)
     for (int d = 0; d < s.first->tensor->ndim; d++)
         for (int k = 0; k < d; k++)
             if (s.first->ix[d].var == s.first->ix[k].var) return false;
-    if (s.reduces && !reads(s.reduce, s.first)) return false;
+    if (s.reduces && !expr_any(s.reduce, is_node, s.first)) return false;
     if (!has_factor(s.reduces ? s.reduce->kid[0] : a->rhs, s.first)) return false;
     if (!s.reduces) return true;
     return p->skip ? s.reduce == a->rhs : s.reduce->reduce == O_ADD;
