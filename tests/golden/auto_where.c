@@ -7,13 +7,11 @@
  *   B_1: csr f64, indices i32
  *   R_where: dense bool
  * by
- *   par j in B_1 {
- *     for j merge B_1 {
- *       for i {
- *         for j merge A {
- *           for i merge B {
- *             R[i,j] = A[i,j] + B[i,i] * B_1[j,j]
- *           }
+ *   par i in A {
+ *     for i merge B {
+ *       for j {
+ *         for j merge A, B_1 {
+ *           R[i,j] = A[i,j] + B[i,i] * B_1[j,j]
  *         }
  *       }
  *     }
@@ -42,10 +40,10 @@ static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    const sc_i64 i_dim = call->dim[0];
+    const sc_i64 j_dim = call->dim[1];
     const sc_i64 R_stride0 = call->view[2].stride[0];
-    const int *restrict const B_1_pos1 = call->view[1].level[1].pos;
-    const int *restrict const B_1_crd1 = call->view[1].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const double *restrict const A_val = call->view[0].val;
@@ -53,67 +51,60 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     double *restrict const R_val = call->view[2].val;
     (void)lane;
 
-    /* par j in B_1 */
-    for (sc_i64 j = begin; j < end; j++) {
-        /* for j merge B_1 */
-        const sc_i64 B_1_lo = (sc_i64)B_1_pos1[j];
-        const sc_i64 B_1_hi = (sc_i64)B_1_pos1[j + 1];
-        const sc_i64 B_1_at = sc_search_i32(B_1_crd1, B_1_lo, B_1_hi, j);
-        const _Bool in_B_1 = (B_1_at < B_1_hi) && ((sc_i64)B_1_crd1[B_1_at] == j);
-        if (in_B_1) {
-            /* for i */
-            for (sc_i64 i = 0; i < i_dim; i++) {
-                /* for j merge A */
-                const sc_i64 A_lo = (sc_i64)A_pos1[i];
-                const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-                const sc_i64 A_at = sc_search_i32(A_crd1, A_lo, A_hi, j);
-                const _Bool in_A = (A_at < A_hi) && ((sc_i64)A_crd1[A_at] == j);
-                if (in_A) {
-                    /* for i merge B */
-                    const sc_i64 B_lo = (sc_i64)B_1_pos1[i];
-                    const sc_i64 B_hi = (sc_i64)B_1_pos1[i + 1];
-                    const sc_i64 B_at = sc_search_i32(B_1_crd1, B_lo, B_hi, i);
-                    const _Bool in_B = (B_at < B_hi) && ((sc_i64)B_1_crd1[B_at] == i);
-                    if (in_B) {
-                        /* R[i,j] = A[i,j] + B[i,i] * B_1[j,j] */
-                        R_val[i * R_stride0 + j] = A_val[A_at] + B_val[B_at] * B_val[B_1_at];
-                    } else {
-                        /* R[i,j] = A[i,j] */
-                        R_val[i * R_stride0 + j] = A_val[A_at];
-                    }
-                } else {
-                    /* for i merge B */
-                    const sc_i64 B_lo = (sc_i64)B_1_pos1[i];
-                    const sc_i64 B_hi = (sc_i64)B_1_pos1[i + 1];
-                    const sc_i64 B_at = sc_search_i32(B_1_crd1, B_lo, B_hi, i);
-                    const _Bool in_B = (B_at < B_hi) && ((sc_i64)B_1_crd1[B_at] == i);
-                    if (in_B) {
-                        /* R[i,j] = B[i,i] * B_1[j,j] */
-                        R_val[i * R_stride0 + j] = B_val[B_at] * B_val[B_1_at];
-                    }
+    /* par i in A */
+    for (sc_i64 i = begin; i < end; i++) {
+        /* for i merge B */
+        const sc_i64 B_lo = (sc_i64)B_pos1[i];
+        const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
+        const sc_i64 B_at = sc_search_i32(B_crd1, B_lo, B_hi, i);
+        const _Bool in_B = (B_at < B_hi) && ((sc_i64)B_crd1[B_at] == i);
+        if (in_B) {
+            /* for j */
+            const sc_i64 A_lo = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA = A_lo;
+            for (sc_i64 j = 0; j < j_dim; j++) {
+                /* for j merge A, B_1 */
+                while ((pA < A_hi) && ((sc_i64)A_crd1[pA] < j)) {
+                    pA = pA + 1;
+                }
+                const _Bool in_A = (pA < A_hi) && ((sc_i64)A_crd1[pA] == j);
+                const sc_i64 B_1_lo = (sc_i64)B_pos1[j];
+                const sc_i64 B_1_hi = (sc_i64)B_pos1[j + 1];
+                const sc_i64 B_1_at = sc_search_i32(B_crd1, B_1_lo, B_1_hi, j);
+                const _Bool in_B_1 = (B_1_at < B_1_hi) && ((sc_i64)B_crd1[B_1_at] == j);
+                if (in_A && in_B_1) {
+                    /* R[i,j] = A[i,j] + B[i,i] * B_1[j,j] */
+                    R_val[i * R_stride0 + j] = A_val[pA] + B_val[B_at] * B_val[B_1_at];
+                } else if (in_B_1) {
+                    /* R[i,j] = B[i,i] * B_1[j,j] */
+                    R_val[i * R_stride0 + j] = B_val[B_at] * B_val[B_1_at];
+                } else if (in_A) {
+                    /* R[i,j] = A[i,j] */
+                    R_val[i * R_stride0 + j] = A_val[pA];
                 }
             }
         } else {
-            /* for i */
-            for (sc_i64 i = 0; i < i_dim; i++) {
-                /* for j merge A */
-                const sc_i64 A_lo = (sc_i64)A_pos1[i];
-                const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-                const sc_i64 A_at = sc_search_i32(A_crd1, A_lo, A_hi, j);
-                const _Bool in_A = (A_at < A_hi) && ((sc_i64)A_crd1[A_at] == j);
-                if (in_A) {
-                    /* for i merge B */
-                    const sc_i64 B_lo = (sc_i64)B_1_pos1[i];
-                    const sc_i64 B_hi = (sc_i64)B_1_pos1[i + 1];
-                    const sc_i64 B_at = sc_search_i32(B_1_crd1, B_lo, B_hi, i);
-                    const _Bool in_B = (B_at < B_hi) && ((sc_i64)B_1_crd1[B_at] == i);
-                    if (in_B) {
-                        /* R[i,j] = A[i,j] */
-                        R_val[i * R_stride0 + j] = A_val[A_at];
-                    } else {
-                        /* R[i,j] = A[i,j] */
-                        R_val[i * R_stride0 + j] = A_val[A_at];
-                    }
+            /* for j */
+            const sc_i64 A_lo = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA = A_lo;
+            for (sc_i64 j = 0; j < j_dim; j++) {
+                /* for j merge A, B_1 */
+                while ((pA < A_hi) && ((sc_i64)A_crd1[pA] < j)) {
+                    pA = pA + 1;
+                }
+                const _Bool in_A = (pA < A_hi) && ((sc_i64)A_crd1[pA] == j);
+                const sc_i64 B_1_lo = (sc_i64)B_pos1[j];
+                const sc_i64 B_1_hi = (sc_i64)B_pos1[j + 1];
+                const sc_i64 B_1_at = sc_search_i32(B_crd1, B_1_lo, B_1_hi, j);
+                const _Bool in_B_1 = (B_1_at < B_1_hi) && ((sc_i64)B_crd1[B_1_at] == j);
+                if (in_A && in_B_1) {
+                    /* R[i,j] = A[i,j] */
+                    R_val[i * R_stride0 + j] = A_val[pA];
+                } else if (in_A) {
+                    /* R[i,j] = A[i,j] */
+                    R_val[i * R_stride0 + j] = A_val[pA];
                 }
             }
         }
@@ -168,25 +159,25 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 j_dim = call->dim[1];
     const sc_i64 R_where_stride0 = call->view[3].stride[0];
-    const int *restrict const B_1_pos1 = call->view[1].level[1].pos;
-    const int *restrict const B_1_crd1 = call->view[1].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
     signed char *restrict const R_where_val = call->view[3].val;
     (void)lane;
 
     /* par i in B */
     for (sc_i64 i = begin; i < end; i++) {
         /* for i in B */
-        const sc_i64 B_lo = (sc_i64)B_1_pos1[i];
-        const sc_i64 B_hi = (sc_i64)B_1_pos1[i + 1];
-        const sc_i64 B_at = sc_search_i32(B_1_crd1, B_lo, B_hi, i);
-        if ((B_at < B_hi) && ((sc_i64)B_1_crd1[B_at] == i)) {
+        const sc_i64 B_lo = (sc_i64)B_pos1[i];
+        const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
+        const sc_i64 B_at = sc_search_i32(B_crd1, B_lo, B_hi, i);
+        if ((B_at < B_hi) && ((sc_i64)B_crd1[B_at] == i)) {
             /* for j */
             for (sc_i64 j = 0; j < j_dim; j++) {
                 /* for j in B_1 */
-                const sc_i64 B_1_lo = (sc_i64)B_1_pos1[j];
-                const sc_i64 B_1_hi = (sc_i64)B_1_pos1[j + 1];
-                const sc_i64 B_1_at = sc_search_i32(B_1_crd1, B_1_lo, B_1_hi, j);
-                if ((B_1_at < B_1_hi) && ((sc_i64)B_1_crd1[B_1_at] == j)) {
+                const sc_i64 B_1_lo = (sc_i64)B_pos1[j];
+                const sc_i64 B_1_hi = (sc_i64)B_pos1[j + 1];
+                const sc_i64 B_1_at = sc_search_i32(B_crd1, B_1_lo, B_1_hi, j);
+                if ((B_1_at < B_1_hi) && ((sc_i64)B_crd1[B_1_at] == j)) {
                     /* R_where[i,j] += stored(B[i,i]) * stored(B_1[j,j]) */
                     const sc_i64 R_where_at = i * R_where_stride0 + j;
                     const double old = (double)(R_where_val[R_where_at] != 0);

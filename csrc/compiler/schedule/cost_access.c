@@ -106,13 +106,16 @@ static double times_read(const Spot *at, const Expr *e, int k)
     return trips;
 }
 
-/* Loop k moves across lines, and the next one that moves at all goes along them: a line is loaded once. */
-static bool shares_lines(const Spot *at, const Expr *e, int k)
+/* Loop k moves across lines, and the next one that moves at all goes along them: a line is loaded once, unless the entries
+ * that it runs over are further apart than a line. */
+static bool shares_lines(const Cost *c, const Spot *at, const Expr *e, int k)
 {
     const int var = at->loop[k].ix.var;
-    while (--k >= 0)
-        if (at->loop[k].ix.var != var && cost_depends(at, e, at->loop[k].ix.var))
-            return expr_runs_along(e) == at->loop[k].ix.var;
+    for (const Loop *l = at->loop + k; l-- > at->loop;)
+        if (l->ix.var != var && cost_depends(at, e, l->ix.var)) {
+            const double gap = l->gathered ? extent(c, l->ix) / fmax(1, l->turns) : 1;
+            return expr_runs_along(e) == l->ix.var && gap * (double)sc_dtype_size(e->tensor->dtype) <= LINE;
+        }
     return false;
 }
 
@@ -129,7 +132,7 @@ double cost_access(const Cost *c, const Spot *at, const Expr *e, bool read, doub
     double far = distance(c, at, e, k);
     if (along && inner != k && !at->loop[k].vec) /* scalars of streams side by side: a line brings many */
         far = 1 + (far - 1) * (double)sc_dtype_size(e->tensor->dtype) / LINE;
-    const double first = k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far;
+    const double first = k >= 0 && !along && shares_lines(c, at, e, k) ? each + kind * (far - 1) : each * far;
     const double side = inner >= 0 && expr_runs_along(e) == at->loop[inner].ix.var ? at->loop[inner].side : 1;
     return trips * (first + (side - 1) * kind) / side; /* side by side in one line */
 }
