@@ -339,6 +339,24 @@ def test_relations_are_compiled_once():
     assert counter.frame_count == 1
 
 
+@pytest.mark.parametrize("form", ("csr", "csf", "coo"))
+def test_means_of_a_tensor_of_relations(form):
+    """With gradients to its values, compiled and exported."""
+    layer, x = scorch.nn.RGCNConv(8, 5, 3).double(), torch.rand(20, 8).double()
+    cube = scorch.sparse((torch.rand(3, 20, 20) * (torch.rand(3, 20, 20) < 0.2)).double(), form)
+    trained = cube.clone().requires_grad_()
+
+    def step(f):
+        y = f(x, trained)
+        return [y.detach(), *torch.autograd.grad(y.square().sum(), [trained, *layer.parameters()])]
+
+    (y, of_cube, *wanted), (z, of_trained, *found) = map(
+        step, (layer, torch.compile(layer, backend="aot_eager", fullgraph=True))
+    )
+    torch.testing.assert_close([z, of_trained.values(), *found], [y, of_cube.values(), *wanted])
+    torch.testing.assert_close(torch.export.export(layer, (x, cube)).module()(x, cube), y)
+
+
 def test_the_cube_of_relations_is_found_again():
     layer, x = scorch.nn.RGCNConv(8, 64, 60).double(), torch.rand(20, 8).double()
     compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)

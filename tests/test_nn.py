@@ -161,6 +161,33 @@ def test_relations_agree_with_a_dense_sum(relations, bases, features, out, aggr)
     torch.testing.assert_close(of_edges.to_dense().view(n, relations, n), of_shares * count)
 
 
+@pytest.mark.parametrize("aggr", ("mean", "sum"))
+@pytest.mark.parametrize("form", ("csr", "csf", "coo"))
+def test_a_tensor_of_relations_agrees_with_a_dense_sum(form, aggr):
+    """Weights are its values, and divided by the number of edges where the mean is taken."""
+    weights = (torch.rand(4, 20, 20) * (torch.rand(4, 20, 20) < 0.1)).double()
+    x, layer = torch.randn(20, 6).double().requires_grad_(), scorch.nn.RGCNConv(6, 5, 4, aggr=aggr).double()
+    cube, dense = scorch.sparse(weights, form).requires_grad_(), weights.clone().requires_grad_()
+    count = (weights != 0).sum(2, keepdim=True).clamp(min=1) if aggr == "mean" else 1
+    wanted = torch.einsum("rij,jk,rko->io", dense / count, x, layer.weight) + x @ layer.root
+    given = [x, layer.weight]
+    of_weights, *expected = torch.autograd.grad(wanted.square().sum(), [dense, *given])
+    y = layer(x, cube)
+    of_cube, *found = torch.autograd.grad(y.square().sum(), [cube, *given])
+    torch.testing.assert_close([y, *found], [wanted, *expected])
+    torch.testing.assert_close(of_cube.to_dense(), of_weights * (weights != 0))
+
+
+@pytest.mark.parametrize("aggr", ("mean", "sum"))
+@pytest.mark.parametrize("of", (torch.float32, torch.int64))
+def test_a_tensor_of_relations_agrees_with_its_edges(of, aggr):
+    edges = [torch.unique(torch.randint(20, (2, 40)), dim=1) for _ in range(3)]
+    kinds = torch.arange(3).repeat_interleave(torch.tensor([e.shape[1] for e in edges]))
+    cube = torch.stack([scorch.from_edge_index(e, num_nodes=20) for e in edges]).to(of)
+    layer, x = scorch.nn.RGCNConv(6, 4, 3, aggr=aggr), torch.randn(20, 6)
+    close(layer(x, cube), layer(x, torch.cat(edges, 1), kinds))
+
+
 @pytest.mark.parametrize(("relations", "bases"), [(100_000, None), (4000, 2000)])
 def test_no_array_of_relations_or_bases_times_nodes(relations, bases):
     """Such a one would take 64 GB here, or more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from .._torch import admit_nodes, constant, node
-from ..tensor.entries import build, canonical, coordinates, counts, places, unfilled
+from ..tensor.entries import build, canonical, coordinates, counts, distinct, places, unfilled
 from ..tensor.format import fills, layout
 from ..tensor.sparsetensor import SparseTensor
 
@@ -26,6 +26,12 @@ def ones_of(graph: SparseTensor, dtype: torch.dtype) -> torch.Tensor:
     """[nnz]: one for each edge, and zero for what fills blocks up."""
     values = graph.values()
     return (values != 0).to(dtype) if has_filling(graph._fmt) else torch.ones_like(values, dtype=dtype)
+
+
+def shares(row: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """[E]: of each edge, one over the number of edges in its row."""
+    place = distinct(row)[1]
+    return counts(place, place.shape[0]).to(dtype).reciprocal()[place]
 
 
 # ---- matrices of edges: one node of a graph of torch.compile each ----

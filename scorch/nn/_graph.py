@@ -25,9 +25,9 @@ from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, needs_grad, versions
 from ..tensor.wrapping import wrap
-from ._edges import edges_and_weights, mean_of, ones_of
+from ._edges import edges_and_weights, mean_of, ones_of, shares
 from ._recent import Recent
-from ._relations import cube_of, relational
+from ._relations import cube_of, means_of, relational, side_by_side
 
 FEATURES = torch.Tensor, Dynamic  # what features may be
 
@@ -499,17 +499,17 @@ class RGCNConv(nn.Module):
     def forward(
         self, x: torch.Tensor | None, edge_index: torch.Tensor, edge_type: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """x [N, in], or None for one-hot features (in = N); edge_index [2, E] with edge_type [E], or a
-        SparseTensor [N, R * N] as :meth:`adjacency` makes or [R, N, N], used as it is -> [N, out]"""
+        """x [N, in], or None for one-hot features (in = N); edge_index [2, E] with edge_type [E], a
+        SparseTensor [R, N, N] of them, whose values are weights, or [N, R * N] as :meth:`adjacency` makes,
+        which holds the means already and is used as it is -> [N, out]"""
         if x is not None and x.dim() != 2:
             raise ValueError(f"x: expected features [N, in] or None, got shape {list(x.shape)}")
         nodes, dtype = (self.in_channels, self.weight.dtype) if x is None else (x.shape[0], x.dtype)
-        matrix, beside = edge_index, [nodes, self.num_relations * nodes]
-        cube = [self.num_relations, nodes, nodes]
+        matrix, relations = edge_index, self.num_relations
+        beside, cube = [nodes, relations * nodes], [relations, nodes, nodes]
         if isinstance(matrix, SparseTensor):
             if list(matrix.shape) == cube:
-                turn = lambda: edge_index.permute(1, 0, 2).reshape(beside)  # noqa: E731
-                matrix = self._matrix(edge_index, None, (), turn)
+                matrix = self._matrix(edge_index, None, (dtype,), lambda: self._beside(edge_index, dtype))
             if list(matrix.shape) != beside:
                 got = list(matrix.shape)
                 raise ValueError(f"edge_index: expected a SparseTensor {beside} or {cube}, got {got}")
@@ -522,6 +522,9 @@ class RGCNConv(nn.Module):
         if self.root is not None:
             y = y + (self.root if x is None else x @ self.root)
         return y if self.bias is None else y + self.bias
+
+    def _beside(self, cube: SparseTensor, dtype: torch.dtype) -> SparseTensor:
+        return side_by_side(means_of(cube, dtype) if self.aggr == "mean" else cube)
 
     def _sum(self, matrix: SparseTensor, x: torch.Tensor | None) -> torch.Tensor:
         """sum_r A_r X W_r -> [N, out]
@@ -586,13 +589,9 @@ class RGCNConv(nn.Module):
                     f"{name}: expected integers in 0..{n - 1}, got {int(index.min())}..{int(index.max())}"
                 )
         source, target = edge_index
-        row = target * self.num_relations + edge_type
-        weight = torch.ones(
-            source.numel(), dtype=torch.promote_types(self.weight.dtype, torch.float32), device="cpu"
-        )
+        weight = _weighted(edge_index, None, torch.promote_types(self.weight.dtype, torch.float32))
         if self.aggr == "mean":
-            _, place, count = torch.unique(row, return_inverse=True, return_counts=True)
-            weight = count.to(weight.dtype).reciprocal()[place]
+            weight = shares(target * self.num_relations + edge_type, weight.dtype)
         column = edge_type * nodes + source
         return coo((target, column), weight, (nodes, self.num_relations * nodes), "csr")
 

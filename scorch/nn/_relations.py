@@ -11,14 +11,16 @@ from collections.abc import Sequence
 
 import torch
 
-from .._torch import apart
+from .._torch import admit_nodes, apart, node
 from ..functions.gradients import gradients_of_sum
 from ..functions.program import known_program
 from ..functions.run import run
+from ..tensor.entries import coordinates, unfilled
 from ..tensor.format import layout
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import values_of
 from ..tensor.wrapping import wrap
+from ._edges import shares
 from ._recent import Recent
 
 _CSR, _CSF = layout("csr", 2), layout("csf", 3)
@@ -32,6 +34,30 @@ _cubes = Recent()
 def cube_of(matrix: SparseTensor, count: int) -> SparseTensor:
     """Relations side by side [N, R * N] as a tensor [N, R, N]."""
     return matrix.unflatten(1, (count, -1)).convert("csf")
+
+
+def side_by_side(cube: SparseTensor) -> SparseTensor:
+    """Relations [R, N, N] as they lie side by side, [N, R * N]."""
+    return cube.permute(1, 0, 2).reshape(cube.shape[1], -1)
+
+
+def means_of(cube: SparseTensor, dtype: torch.dtype) -> SparseTensor:
+    """[R, N, N] in a type, rows of each relation divided by the number of their entries."""
+    if torch.compiler.is_dynamo_compiling():
+        admit_nodes()
+        return _means_in_graph(cube, dtype)
+    return _means(cube, dtype)
+
+
+def _means(cube: SparseTensor, dtype: torch.dtype) -> SparseTensor:
+    cube = unfilled(cube._whole())
+    relation, target, _ = coordinates(cube)[0]
+    wide = torch.promote_types(dtype, torch.float32)
+    share = shares(relation * cube.shape[1] + target, wide)
+    return cube._with_values((cube.values() * share).to(dtype))
+
+
+_means_in_graph = node(_means)
 
 
 def relational(
