@@ -31,4 +31,16 @@ int sc_select_count(sc_selection *, int64_t *n, sc_err *);
 int sc_select_fill(const sc_selection *, sc_err *);
 void sc_select_close(sc_selection *);
 
+/* Entries that are named one by one. */
+typedef struct {
+    sc_dtype itype;
+    const void *pos, *crd; /* coordinates ascend in each row */
+    int64_t rows, n;
+    const int64_t *row, *column; /* [n] */
+    int64_t *place;              /* [n], of the entry at this row and column, -1: there is none */
+} sc_sought;
+
+/* Writes place. SC_EVALUE where a row is none. */
+int sc_select_find(const sc_sought *, sc_err *);
+
 #endif

@@ -84,3 +84,65 @@ def test_out_of_range_is_refused(index):
         scorch.sparse(torch.eye(5), "csr")[index]
     with pytest.raises(IndexError, match="out of range"):
         scorch.sparse(torch.eye(5), "csr")[:, index]
+
+
+# ---- entries that are named one by one ----
+FORMATS = ("csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(16)", "dia(4)", "csr of band(-1,1) + csr")
+
+
+def sparse_twin(rows: int, columns: int) -> torch.Tensor:
+    return torch.rand(rows, columns) * (torch.rand(rows, columns) < 0.3)
+
+
+@pytest.mark.parametrize("index_dtype", (torch.int32, torch.int64), ids=str)
+@pytest.mark.parametrize("format", FORMATS)
+def test_lists_of_entries(format, index_dtype):
+    """Twice, below zero and missing ones; of an empty matrix too; a number of the index is a view."""
+    dense = sparse_twin(12, 16)
+    r, c = torch.randint(-12, 12, (50,)), torch.randint(-16, 16, (50,))
+    for x in (dense, torch.zeros(12, 16)):
+        a = scorch.sparse(x, format).to(index_dtype=index_dtype)
+        for index in ((r, c), (r[:, None], c), (3, c), (r, -1)):
+            assert torch.equal(a[index], x[index])
+        assert torch.equal(torch.take(a, r % 12 * 16), torch.take(x, r % 12 * 16))
+        assert all(a[k, k] == x[k, k] for k in range(-12, 12))
+    i, j = dense.nonzero()[5].tolist()
+    a = scorch.sparse(dense, format)
+    a[i, j].fill_(7)
+    assert a.to_dense()[i, j] == 7
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_lists_of_entries_are_differentiable(format):
+    dense = sparse_twin(12, 16).requires_grad_()
+    a, weight = scorch.sparse(dense.detach(), format).requires_grad_(), torch.rand(50)
+    r, c = torch.randint(12, (50,)), torch.randint(16, (50,))
+    (wanted,) = torch.autograd.grad((dense[r, c] * weight).sum(), dense)
+    (found,) = torch.autograd.grad((a[r, c] * weight).sum(), a)
+    stored = scorch.map(a.detach(), torch.ones_like).to_dense()
+    torch.testing.assert_close(found.to_dense(), wanted * stored)
+    (found,) = torch.autograd.grad(a[0, 0], a)
+    assert found.to_dense().sum() == stored[0, 0]
+
+
+def test_entries_of_more_dimensions_and_stored_twice():
+    dense = sparse_twin(24, 8).view(4, 6, 8)
+    index = [torch.randint(n, (30,)) for n in dense.shape]
+    for format in ("csr", "csf", "coo"):
+        assert torch.equal(scorch.sparse(dense, format)[tuple(index)], dense[tuple(index)])
+    form = "compressed(0, nonunique), singleton(1, nonunique)"
+    pos, crd = [torch.tensor([0, 3]), None], [torch.tensor([1, 1, 5]), torch.tensor([2, 2, 3])]
+    twice = scorch.from_components(form, (12, 16), pos, crd, torch.tensor([1.0, 2, 4]))
+    assert twice[1, 2] == 3 and twice[torch.tensor([5, 1, 0]), torch.tensor([3, 2, 0])].tolist() == [4, 3, 0]
+
+
+def test_entries_are_searched_for_in_their_rows():
+    """No list of all entries is made of rows or columns; that of another format is made once."""
+    extent = 2**31
+    far = torch.tensor([[5, extent - 1], [7, extent - 1]])
+    a = scorch.coo(far, torch.ones(2), (extent, extent), format="coo")
+    index = torch.tensor([5, extent - 1, 6]), torch.tensor([7, extent - 1, 7])
+    assert a[index].tolist() == [1, 1, 0] and "keys" in a.memory()["derived"]
+    for format in ("csr", "csc"):
+        a = scorch.sparse(torch.eye(5), format)
+        assert a[[0, 1], [0, 2]].tolist() == [1, 0] and not a.memory()["derived"]

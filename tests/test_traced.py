@@ -166,6 +166,7 @@ def test_operators():
         (torch.ops.scorch.runs, (key,)),
         (torch.ops.scorch.places, (key > 1,)),
         (torch.ops.scorch.inside, (key, 5)),
+        (torch.ops.scorch.sought, (torch.tensor([0, 3]), torch.arange(3), torch.zeros_like(key), key)),
     ):
         torch.library.opcheck(f.default, args)
     for source, target in (("coo", "bsr(2,3)"), ("csr", "coo"), ("ell(6)", "csc")):

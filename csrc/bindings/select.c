@@ -1,4 +1,4 @@
-/* select.c: rows and columns of a csr matrix, from tensors. */
+/* select.c: rows, columns and entries of a csr matrix, from tensors. */
 #include "bind.h"
 
 #include "../select.h"
@@ -172,6 +172,49 @@ static PyObject *module_inside(PyObject *module, PyObject *args)
     return sc_dense_object(s->dl, m);
 }
 
+/* ---- entries ---- */
+static int read_sought(const sc_state *s, PyObject *const *x, sc_sought *out)
+{
+    sc_borrowed pos, crd, row, column;
+    if (sc_bind_read_vector(s, x[0], &pos) || sc_bind_read_vector(s, x[1], &crd) ||
+        sc_bind_read_vector(s, x[2], &row) || sc_bind_read_vector(s, x[3], &column))
+        return -1;
+    const sc_dtype type = pos.t.dtype;
+    if ((type != SC_I32 && type != SC_I64) || type != crd.t.dtype || pos.n < 1)
+        return sc_bind_refuse("expected pos and crd of int32, or both of int64");
+    if (row.t.dtype != SC_I64 || column.t.dtype != SC_I64 || row.n != column.n)
+        return sc_bind_refuse("expected as many rows as columns, of int64");
+    *out = (sc_sought){.itype = type,
+                       .pos = pos.t.view.val,
+                       .crd = crd.t.view.val,
+                       .rows = pos.n - 1,
+                       .n = row.n,
+                       .row = row.t.view.val,
+                       .column = column.t.view.val};
+    return 0;
+}
+
+/* sought(pos, crd, rows, columns) -> the place of each of these entries, -1 where there is none */
+static PyObject *module_sought(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x[4];
+    sc_sought t;
+    sc_err e = {0};
+    if (!PyArg_ParseTuple(args, "OOOO", &x[0], &x[1], &x[2], &x[3]) || read_sought(s, x, &t)) return NULL;
+    sc_dl_managed *m = sc_dense_alloc(s->dl, SC_I64, 1, &t.n);
+    if (!m) return sc_dense_nomem(SC_I64, 1, &t.n);
+    t.place = m->tensor.data;
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_select_find(&t, &e);
+    Py_END_ALLOW_THREADS;
+    PyObject *place = sc_dense_object(s->dl, m);
+    if (!rc) return place;
+    Py_XDECREF(place);
+    return sc_bind_raise(s, &e);
+}
+
 PyMethodDef sc_select_methods[] = {
     {"inside", module_inside, METH_VARARGS,
      "inside(list, extent) -> the list, those below zero counted from the end"},
@@ -180,5 +223,9 @@ PyMethodDef sc_select_methods[] = {
     {"select", module_select, METH_VARARGS,
      "select(pos, crd, values, rows, columns, extent) -> (pos, crd, values): rows and columns are None, "
      "(n, first, step) or a vector of int64; extent: of the columns"},
+    {"sought", module_sought, METH_VARARGS,
+     "sought(pos, crd, rows, columns) -> the place of each of these entries, -1 where there is none; "
+     "vectors, rows and "
+     "columns of int64"},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,4 @@
-/* select.c: rows and columns of a csr matrix: counted, then copied.
+/* select.c: rows and columns of a csr matrix: counted, then copied; entries that are named one by one.
  *
  * A row of the result is a row of the matrix, or what is left of it. Columns that are a range are found by arithmetic.
  * A list of columns is turned around first (select_columns.c): where in the result each column of the matrix goes, once for
@@ -275,4 +275,31 @@ int sc_select_fill(const sc_selection *s, sc_err *e)
     sc_parallel_ranges(x.nlane, x.nlane, copy_rows, &x);
     sc_work_give(x.key);
     return 0;
+}
+
+/* ---- entries ---- */
+SC_INLINE void find_range(const sc_sought *s, int64_t begin, int64_t end, sc_dtype itype)
+{
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t hi = sc_index(s->pos, itype, s->row[i] + 1), c = s->column[i];
+        const int64_t p = seek(s->crd, itype, sc_index(s->pos, itype, s->row[i]), hi, c);
+        s->place[i] = p < hi && sc_index(s->crd, itype, p) == c ? p : -1;
+    }
+}
+
+static void find_entries(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const sc_sought *s = arg;
+    (void)lane;
+#define FIND(TYPE) find_range(s, begin, end, TYPE)
+    SC_BY_INDEX(s->itype, FIND);
+#undef FIND
+}
+
+int sc_select_find(const sc_sought *s, sc_err *e)
+{
+    const sc_taken rows = {.n = s->n, .list = s->row, .step = 1};
+    const int rc = check_list(&rows, s->rows, e);
+    if (!rc) sc_parallel_ranges(sc_team_lanes(SHORT * (double)s->n), s->n, find_entries, (void *)s);
+    return rc;
 }

@@ -116,6 +116,11 @@ operator(
 operator(
     "inside(Tensor index, SymInt extent) -> Tensor", _inside, lambda index, extent: torch.empty_like(index)
 )
+operator(
+    "sought(Tensor pos, Tensor crd, Tensor row, Tensor column) -> Tensor",
+    lambda pos, crd, row, column: _C.sought(pos, crd, row.contiguous(), column.contiguous()),
+    lambda pos, crd, row, column: torch.empty_like(column),
+)
 
 
 # ---- the largest of each row ----

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 
 from .. import _torch
-from ..tensor.entries import Entries, add_up, counts, entries, find, places, ravel, runs
+from ..tensor.entries import Entries, add_up, counts, entries, find, places, ravel, runs, unravel
 from ..tensor.format import layout
 from ..tensor.index import axis, lookup
 from ..tensor.sparsetensor import SparseTensor
@@ -281,8 +281,9 @@ def gather(input: SparseTensor, dim: int, index: torch.Tensor, *, sparse_grad: b
 
 def take(input: SparseTensor, index: torch.Tensor) -> torch.Tensor:
     """``torch.take``: dense, of the shape of the index."""
-    flat = input.flatten() if input._ndim else input.reshape(1)
-    return lookup(flat, [torch.ops.scorch.inside(index, flat.shape[0])])
+    input = input if input._ndim else input.reshape(1)
+    index = torch.ops.scorch.inside(index, input.numel())
+    return lookup(input, [w.view(index.shape) for w in unravel(index.reshape(-1), input.shape)])
 
 
 def take_along_dim(input: SparseTensor, indices: torch.Tensor, dim: int | None = None) -> torch.Tensor:

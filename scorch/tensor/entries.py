@@ -17,7 +17,7 @@ import torch
 from .. import _C, _torch
 from .format import fills, has_slots, layout, pads, repeats, spelled
 from .sparsetensor import SparseTensor, core_of
-from .values import assemble, same_arrays
+from .values import assemble, kept, same_arrays
 
 
 class Entries(NamedTuple):
@@ -365,3 +365,43 @@ def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.T
     at = torch.searchsorted(key, wanted)
     found = torch.cat([key, key.new_full((1,), -1)])[at] == wanted  # -1: behind the last
     return found, at * found
+
+
+# ---- entries that are named one by one ----
+def located(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The place among a's values of the entry at these coordinates, one vector [n] a dimension; -1 where none
+    is stored. No entry of a is stored twice.
+
+    Rows of csr, and columns of csc, are searched, so that it costs what is asked for; the keys of another
+    format are sorted once and kept with it.
+    """
+    if a._fmt == "csc":
+        a, where = a.T, where[::-1]
+    if a._fmt == "csr":
+        pos, crd = a._arrays()[:2]
+        return _sought(pos, crd, ravel(torch.stack([*where[:-1]]), a.shape[:-1]), where[-1])
+    key, order = kept(a, "keys", lambda: _keys(a), structural=True)
+    wanted = ravel(torch.stack([*where]), a.shape)
+    row = torch.zeros_like(wanted)
+    return padded_at(order, _sought(torch.arange(2, device="cpu") * key.shape[0], key, row, wanted), -1)
+
+
+def _keys(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The row-major keys of a's values, ascending, and their places; padding is at -1."""
+    indices, stored = coordinates(a)
+    key = ravel(indices, a.shape)
+    return tuple((key if stored is None else key.masked_fill(~stored, -1)).sort())
+
+
+def _sought(pos: torch.Tensor, crd: torch.Tensor, row: torch.Tensor, column: torch.Tensor) -> torch.Tensor:
+    """The place of each entry in a matrix whose coordinates ascend in each row; -1: there is none."""
+    if _torch.is_tracing(pos, column):
+        return torch.ops.scorch.sought(pos, crd, row, column)
+    return _C.sought(pos, crd, row.contiguous(), column.contiguous())
+
+
+def padded_at(x: torch.Tensor, at: torch.Tensor, missing: float) -> torch.Tensor:
+    """``x[at]``, and a number where at is below zero."""
+    if not _torch.surely(x.shape[0] > 0):
+        x = torch.constant_pad_nd(x, (0, 1))
+    return torch.where(at < 0, x.new_full((), missing), x[at.clamp(min=0)])

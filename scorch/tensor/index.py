@@ -17,15 +17,15 @@ import torch
 from .. import _C, _torch
 from .entries import (
     Entries,
-    add_up,
     build,
     canonical,
     coordinates,
     counts,
     entries,
-    find,
     is_longer,
     kept_format,
+    located,
+    padded_at,
     places,
     ravel,
     runs,
@@ -328,26 +328,12 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
 
 def lookup(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
     """The values at these coordinates, one tensor a dimension, broadcast together; dense."""
-    if all(w.dim() == 0 for w in where) and not _torch.in_graph():
-        return _entry(a, [int(w) for w in where])
     where = torch.broadcast_tensors(*where)
-    e = entries(a)
-    wanted = ravel(torch.stack([w.reshape(-1) for w in where]), e.shape)
-    found, at = find(ravel(e.indices, e.shape), wanted)
-    values = torch.cat([e.values, e.values.new_zeros(1)])[at]
-    return torch.where(found, values, values.new_zeros(())).view(where[0].shape)
-
-
-def _entry(a: SparseTensor, where: Sequence[int]) -> torch.Tensor:
-    """One entry: a view of the value where it is stored, so that changing it changes ``a``, as in torch."""
-    if a._fmt == "csr" and a._ndim == 2:
-        return _entry(_rows(a, where[0]), where[1:])
-    indices, stored = coordinates(a)
-    here = (indices == torch.tensor(where, device="cpu")[:, None]).all(0)
-    at = (here if stored is None else here & stored).nonzero().view(-1)
-    if at.numel() == 1:
-        return a.values()[int(at)]
-    return add_up(a.values()[at], torch.zeros_like(at), 1).view(())
+    a = a.coalesce()
+    place = located(a, [w.reshape(-1) for w in where])
+    if not where[0].dim() and not _torch.in_graph() and place >= 0:
+        return a.values()[int(place)]  # a view: changing it changes a, as in torch
+    return padded_at(a.values(), place, 0).view(where[0].shape)
 
 
 @partwise
@@ -379,13 +365,9 @@ def setitem(a: torch.Tensor, index: object, value: object) -> None:
 
 def _stored_of(a: SparseTensor, where: Sequence[torch.Tensor]) -> tuple:
     """Of an index that names entries: its shape, which of its places are stored, and where in A."""
-    indices, stored = coordinates(a)
-    wanted = ravel(torch.stack([w.reshape(-1) for w in where]), a.shape)
-    keys = ravel(indices, a.shape)
-    key, order = (keys if stored is None else keys.masked_fill(~stored, -1)).sort()
-    found, at = find(key, wanted)
-    flat = found.nonzero().view(-1)
-    return where[0].shape, flat, order[at[flat]]
+    place = located(a, [w.reshape(-1) for w in where])
+    flat = places(place >= 0)
+    return where[0].shape, flat, place[flat]
 
 
 def _stored_in(a: SparseTensor, index: object) -> tuple:

@@ -169,6 +169,34 @@ static void check_selection(const graph *g, bool repeats)
     free(s.out_pos), free(s.out_crd), free(s.out_val), free(row), free(column);
 }
 
+static void check_entries(const graph *g)
+{
+    enum { N = 300 };
+    int64_t row[N], column[N], place[N], wrong = 0;
+    const sc_sought s = {.itype = SC_I32,
+                         .pos = g->pos,
+                         .crd = g->crd,
+                         .rows = g->rows,
+                         .n = N,
+                         .row = row,
+                         .column = column,
+                         .place = place};
+    sc_err e = {0};
+    for (int i = 0; i < N; i++) row[i] = below(g->rows), column[i] = below(g->columns);
+    for (int i = 0; i < N; i += 2) /* that are stored, where the row has any */
+        if (g->pos[row[i]] < g->pos[row[i] + 1]) column[i] = g->crd[g->pos[row[i] + 1] - 1];
+    CHECK(!sc_select_find(&s, &e), "%s", e.msg);
+    for (int i = 0; i < N; i++) {
+        int64_t at = -1;
+        for (int64_t p = g->pos[row[i]]; p < g->pos[row[i] + 1]; p++)
+            if (g->crd[p] == column[i]) at = p;
+        wrong += place[i] != at;
+    }
+    CHECK(!wrong, "%lld wrong places", (long long)wrong);
+    row[N - 1] = g->rows;
+    CHECK(sc_select_find(&s, &e) == SC_EVALUE, "a row that there is not");
+}
+
 int main(void)
 {
     sc_team_install(&toy_team);
@@ -176,6 +204,7 @@ int main(void)
         const int64_t n = 1 + below(200);
         graph square = random_graph(n + 2, n + 2, 150, 3), wide = random_graph(n, 2000000, 150, 10000);
         check_samples(&square);
+        check_entries(&square), check_entries(&wide);
         for (int how = 0; how < 8; how++) {
             team_size = how & 1 ? 4 : 1;
             check_selection(how & 2 ? &square : &wide, how & 4);

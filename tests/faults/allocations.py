@@ -400,6 +400,7 @@ def bindings() -> Calls:
         others += [_C.text(dense, (core, x), stage) for stage in ("explain", "orders", "c")]
         others += [_C.describe(dense, (2, 2)), _C.gradient(dense, (2, 2), 3, 1), _C.way(dense, (core, x))]
         others += [_C.select(*arrays, None, order, 30), _C.inside(order, 30) is order]
+        others += [len(_C.sought(*arrays[:2], order, order))]
         others += [_C.stats(), _C.info(), _C.format("bsr(2,2)", 2), _C.fingerprint((x,))]
         return [*made, core.ends_with((40, 30)) and all(others)]
 
