@@ -154,11 +154,11 @@ def meeting(f: Callable, name: str, a: SparseTensor, b: SparseTensor, format: st
     Kernels compute the places of either's values, counted from 1, beside the other's structure. Both have one
     shape and a structure, since what is repeated, or dense, would be stored only where it is not zero.
     """
+    if _torch.is_compiling() or _torch.in_transform():
+        return None
     if a.shape != b.shape or max(len(a._val), len(b._val)) >= 2**31 - 1:
         return None
     if len(a._names) == 1 or len(b._names) == 1:
-        return None
-    if _torch.is_compiling() or _torch.in_transform():
         return None
     values, neutral, made = [], int(name == "mul"), None
     for k, x in enumerate((a, b)):
