@@ -333,3 +333,24 @@ def test_what_is_loaded():
     known = {"scorch", "_sysconfigdata", *sys.stdlib_module_names}
     for name in after:
         assert name.partition(".")[0] in known or name.startswith("_sysconfigdata"), name
+
+
+@pytest.mark.parametrize(
+    "f", (lambda x: scorch.softmax(x, 1), lambda x: scorch.map(x, abs), lambda x: scorch.sddmm(x, x, x))
+)
+def test_what_is_no_sparse_tensor_is_told_to_become_one(f):
+    for x in (torch.eye(3), torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
+        with pytest.raises(
+            TypeError, match=r"expected a SparseTensor, got Tensor: call scorch\.sparse first"
+        ):
+            f(x)
+
+
+def test_the_operand_of_a_sampled_product_that_does_not_fit_is_named():
+    mask, q, k = scorch.sparse(torch.eye(30, 20)), torch.rand(30, 4), torch.rand(20, 4)
+    with pytest.raises(ValueError, match=r"K: expected shape \[20, 4\] .* got \[4, 20\].* pass K\.mT"):
+        scorch.sddmm(mask, q, k.T)
+    with pytest.raises(ValueError, match=r"Q: expected shape \[30, 'k'\] .* got \[4, 30\]$"):
+        scorch.sddmm(mask, q.T, k)
+    with pytest.raises(ValueError, match=r"mat2: expected shape \[4, 20\] .* got \[20, 4\]$"):
+        torch.sparse.sampled_addmm(mask, q, k)

@@ -31,7 +31,7 @@ from ..tensor.entries import (
 )
 from ..tensor.format import is_composed
 from ..tensor.making import sparse
-from ..tensor.sparsetensor import SparseTensor, partwise
+from ..tensor.sparsetensor import SparseTensor, expect_sparse, partwise
 from ..tensor.values import refuse_read_only
 from . import kernels, masks
 from .writing import (
@@ -68,8 +68,7 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
     Raises:
         TypeError: A is no SparseTensor. ValueError: fn returns another number of values.
     """
-    if not isinstance(A, SparseTensor):
-        raise TypeError(f"map: expected a SparseTensor, got {type(A).__name__}")
+    expect_sparse("map", A)
     a = A.coalesce()
     if a is not A and _torch.is_compiling() and is_composed(A._fmt):
         raise NotImplementedError(

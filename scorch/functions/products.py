@@ -12,7 +12,7 @@ import torch
 from .. import _torch
 from ..tensor.format import is_composed, pads, repeats
 from ..tensor.making import sparse
-from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
+from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, expect_sparse, rank
 from ..tensor.values import kept, needs_grad
 from . import autocast, expressions, masks, notation
 from .dynamic import unwrapped
@@ -464,25 +464,25 @@ def sddmm(mask: SparseTensor, Q: torch.Tensor, K: torch.Tensor) -> SparseTensor:
     >>> scorch.sddmm(mask, torch.ones(3, 5), torch.ones(3, 5)).values()
     tensor([5., 5., 5.])
     """
-    if not isinstance(mask, SparseTensor):
-        raise TypeError(f"sddmm: expected a SparseTensor as the mask, got {type(mask).__name__}")
+    expect_sparse("sddmm", mask)
     rows = "abcdefgh"[: mask._ndim - 1]
     text = f"{rows}j,{rows}k,{rows[:-1]}jk->{rows}j"
     try:
         return expressions.einsum(text, mask, Q, K, format=mask._fmt)
     except ValueError:  # of index letters, which the caller did not write
-        _check(mask, Q, K)
+        *batch, n, m = mask.shape
+        _check(mask, "Q", Q, [*batch, n, "k"])
+        _check(mask, "K", K, [*batch, m, Q.shape[-1]], ": sddmm is mask * (Q @ K.mT), pass K.mT")
         raise
 
 
-def _check(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> None:
-    *batch, n, m = mask.shape
-    for name, x, rows in (("Q", q, n), ("K", k, m)):
-        if x.dim() != mask._ndim or list(x.shape[:-1]) != [*batch, rows] or q.shape[-1] != k.shape[-1]:
-            raise ValueError(
-                f"{name}: expected shape {[*batch, rows, 'k']} for a mask {list(mask.shape)}, got "
-                f"{list(x.shape)}"
-            )
+def _check(mask: SparseTensor, name: str, x: torch.Tensor, wanted: list, turned: str = "") -> None:
+    """Raises ValueError where x has another shape than is wanted beside a mask; "k" may be any extent."""
+    fits = x.dim() == len(wanted) and all(n in ("k", m) for n, m in zip(wanted, x.shape, strict=True))
+    if not fits:
+        hint = turned if x.dim() > 1 and list(x.mT.shape) == wanted else ""
+        got = f"for a mask {list(mask.shape)}, got {list(x.shape)}{hint}"
+        raise ValueError(f"{name}: expected shape {wanted} {got}")
 
 
 def sampled_addmm(
@@ -504,7 +504,9 @@ def sampled_addmm(
     if out is not None:
         raise NotImplementedError("sampled_addmm: out= is not available: use the result")
     input = input.coalesce()
-    _check(input, mat1, mat2.mT)
+    *batch, n, m = input.shape
+    _check(input, "mat1", mat1, [*batch, n, "k"])
+    _check(input, "mat2", mat2, [*batch, mat1.shape[-1], m])
     factors = {name: x for name, x in (("alpha", alpha), ("beta", beta)) if x not in (0, 1)}
     if alpha == 0:
         return input * beta

@@ -14,7 +14,7 @@ from .. import _torch
 from ..tensor.entries import renumbered
 from ..tensor.format import HAVE_POS, is_compressed, layout
 from ..tensor.index import axis
-from ..tensor.sparsetensor import SparseTensor, rank
+from ..tensor.sparsetensor import SparseTensor, expect_sparse, rank
 from ..tensor.values import plain_values
 from .expressions import evaluate
 from .pointwise import gather
@@ -182,8 +182,7 @@ def softmax_in_graph(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: 
 
 
 def _called(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
-    if not isinstance(a, SparseTensor):
-        raise TypeError(f"{'log_' * log}softmax: expected a SparseTensor, got {type(a).__name__}")
+    expect_sparse(f"{'log_' * log}softmax", a)
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
         return softmax_in_graph(a, dim, dtype, log)

@@ -82,6 +82,12 @@ def is_sparse(x: object) -> bool:
     return isinstance(x, SparseTensor)
 
 
+def expect_sparse(name: str, x: object) -> None:
+    """Raises TypeError where an argument is no SparseTensor."""
+    if not isinstance(x, SparseTensor):
+        raise TypeError(f"{name}: expected a SparseTensor, got {type(x).__name__}: call scorch.sparse first")
+
+
 def rank(x: torch.Tensor) -> int:
     """The number of dimensions, which is a constant where torch.compile traces too."""
     plainly = isinstance(x, SparseTensor) and not is_dynamo_compiling()
