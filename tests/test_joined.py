@@ -457,3 +457,17 @@ def test_with_inductor_by_name():
 def test_the_name_of_the_backend():
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["torch_dynamo_backends"] == {"scorch": "scorch.compiled:backend"}
+
+
+@pytest.mark.parametrize("layout", (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc), ids=str)
+def test_sparse_tensors_of_torch_are_joined_too(layout):
+    dense, other = torch.eye(4), torch.ones(4, 4).tril()
+    a, b = scorch.sparse(dense), other.to_sparse(layout=layout)
+    for f in (torch.cat, torch.stack, torch.hstack, torch.vstack, torch.dstack, torch.column_stack):
+        for given, plain in (([a, b], [dense, other]), ([b, a], [other, dense])):
+            found = f(given)
+            assert scorch.is_sparse(found) and torch.equal(found.to_dense(), f(plain))
+    found = torch.where(a > 0, b, a)
+    assert scorch.is_sparse(found) and torch.equal(found.to_dense(), torch.where(dense > 0, other, dense))
+    assert torch.allclose(a, dense.to_sparse(layout=layout)) and not torch.allclose(b, a)
+    assert torch.equal(torch.cat([a, b, dense]), torch.cat([dense, other, dense]))

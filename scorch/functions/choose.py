@@ -20,7 +20,7 @@ from ..tensor.entries import (
     same_structure,
     unravel,
 )
-from ..tensor.making import sparse
+from ..tensor.making import of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor
 from .pointwise import UNION, format_of, gather, is_scalar, merged
 from .writing import looked_up
@@ -49,7 +49,7 @@ def where(condition: torch.Tensor, input: object = None, other: object = None) -
     """``torch.where``: sparse where what is chosen at places that nobody stores is zero."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    operands = [condition, input, other]
+    condition, input, other = operands = [*map(of_torch, (condition, input, other))]
     if isinstance(condition, SparseTensor) and condition.dtype != torch.bool:
         raise TypeError(f"where: expected a condition of bool, got {condition.dtype}")
     if _is_zero(other) and (_is_zero(input) or isinstance(condition, SparseTensor)):

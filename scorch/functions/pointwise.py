@@ -30,7 +30,7 @@ from ..tensor.entries import (
     same_structure,
 )
 from ..tensor.format import is_composed
-from ..tensor.making import sparse
+from ..tensor.making import of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor, expect_sparse, partwise
 from ..tensor.values import refuse_read_only
 from . import kernels, masks
@@ -460,6 +460,7 @@ def allclose(
     input: torch.Tensor, other: torch.Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """``torch.allclose``."""
+    input, other = of_torch(input), of_torch(other)
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
         far = merged(lambda x, y: ~torch.isclose(x, y, rtol, atol, equal_nan), "", input, other, UNION)
         return not bool(far.any())

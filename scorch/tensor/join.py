@@ -30,7 +30,7 @@ from .entries import (
 )
 from .format import fills, layout
 from .index import axis, index_select, narrow, select_all, selects
-from .making import sparse
+from .making import of_torch, sparse
 from .sparsetensor import SparseTensor, rank
 from .values import assemble
 
@@ -45,6 +45,7 @@ def _common(tensors: Sequence[torch.Tensor]) -> tuple[torch.dtype, torch.dtype]:
 
 def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     """``torch.cat`` along any dimension, in the format of the first; dense where an operand is dense."""
+    tensors = [*map(of_torch, tensors)]
     dtype, index = _common(tensors)
     if any(rank(t) > 1 for t in tensors):
         tensors = [
@@ -118,7 +119,7 @@ def _cat_rows(
 
 def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     """``torch.stack``: a new dimension, stored densely; csr matrices become a batch with unequal nnz."""
-    tensors = list(tensors)
+    tensors = [*map(of_torch, tensors)]
     if any(tuple(t.shape) != tuple(tensors[0].shape) for t in tensors):
         raise ValueError(f"stack: expected equal shapes, got {[tuple(t.shape) for t in tensors]}")
     return cat([t.unsqueeze(dim) for t in tensors], dim)
@@ -126,7 +127,7 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
 
 def _at_least(tensors: Sequence[torch.Tensor], n: int) -> list[torch.Tensor]:
     """Tensors of at least n dimensions, up to three: numbers, vectors and matrices as torch places them."""
-    made = [t.reshape(1) if not rank(t) else t for t in tensors]
+    made = [t.reshape(1) if not rank(t) else t for t in map(of_torch, tensors)]
     made = [t.unsqueeze(0) if rank(t) == 1 < n else t for t in made]
     return [t.unsqueeze(2) if rank(t) == 2 < n else t for t in made]
 

@@ -410,6 +410,12 @@ def extents_of(shape: Sequence[int]) -> tuple[int, ...]:
     return extents
 
 
+def of_torch(x: object) -> object:
+    """A tensor in a sparse layout of torch as a SparseTensor; anything else as it is."""
+    foreign = isinstance(x, torch.Tensor) and not isinstance(x, SparseTensor)
+    return sparse(x) if foreign and x.layout is not torch.strided else x
+
+
 def from_components(
     format: str | Format,
     shape: Sequence[int],
