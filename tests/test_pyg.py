@@ -480,3 +480,16 @@ def test_layers_are_still_scripted(name):
         called(torch.jit.script(layer), LAYERS[name].given, x, edges, weights),
         called(layer, LAYERS[name].given, x, edges, weights),
     )
+
+
+@pytest.mark.parametrize(
+    "layer", (pyg.SAGEConv(6, 4), pyg.GINConv(torch.nn.Linear(6, 4))), ids=("SAGE", "GIN")
+)
+def test_layers_without_weights_agree_where_the_graph_has_ones(layer):
+    edges, x = torch.unique(edges_of(NODES), dim=1), torch.randn(NODES, 6)
+    data = Data(x=x, edge_index=edges, edge_weight=torch.rand(edges.shape[1]))
+    graph = scorch.pyg.ToSparseTensor(attr=None)(data.clone()).adj_t
+    weighted = scorch.pyg.ToSparseTensor()(data.clone()).adj_t
+    close(layer(x, graph), layer(x, edges))
+    close(layer(x, scorch.map(weighted, torch.ones_like)), layer(x, edges))
+    close(layer(x, weighted), layer(x, weighted.to_torch(torch.sparse_csr)))
