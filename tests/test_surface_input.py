@@ -354,3 +354,11 @@ def test_the_operand_of_a_sampled_product_that_does_not_fit_is_named():
         scorch.sddmm(mask, q.T, k)
     with pytest.raises(ValueError, match=r"mat2: expected shape \[4, 20\] .* got \[20, 4\]$"):
         torch.sparse.sampled_addmm(mask, q, k)
+
+
+@pytest.mark.parametrize("f", (torch.logical_not, torch.bitwise_not, lambda m: ~m))
+def test_a_mask_is_negated_as_what_is_zero(f):
+    mask, x = scorch.sparse(torch.eye(3) > 0), torch.rand(3, 3)
+    with pytest.raises(NotImplementedError, match="use A == 0 for the dense mask"):
+        f(mask)
+    assert torch.equal(x.masked_fill(mask == 0, 7), x.masked_fill(torch.eye(3) == 0, 7))

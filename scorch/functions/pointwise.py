@@ -102,6 +102,9 @@ def _zero_stays(f: Callable, dtype: torch.dtype, *args: object, **kwargs: object
         return _is_zero(f(torch.zeros(1, dtype=dtype, device="cpu"), *args, **kwargs))
 
 
+_NOT = ("invert", "bitwise_not")  # of bool they are "not"
+
+
 def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
     """f(A, ...) on the stored values; unless known to keep zero, f is asked what it does there."""
 
@@ -112,9 +115,11 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
             )
         in_place = kwargs.pop("inplace", False)
         if not keeps_zero and not _zero_stays(f, input.dtype, *args, **kwargs):
+            negates = name == "logical_not" or (input.dtype == torch.bool and name in _NOT)
+            instead = "A == 0 for the dense mask" if negates else "scorch.map(A, f) for the stored entries"
             raise NotImplementedError(
-                f"{name} of a missing entry is not zero, so the result would be dense: use "
-                f"scorch.map(A, f) for the stored entries, or A.to_dense()"
+                f"{name} of a missing entry is not zero, so the result would be dense: use {instead}, or "
+                f"A.to_dense()"
             )
         if in_place:
             return replace(input, lambda values: f(values, *args, **kwargs), name)
