@@ -13,7 +13,8 @@
 
 #include "cost.h"
 
-#define WORDS 2.0 /* to spread entries to the lanes of their bits, in turns of a loop over entries */
+#define NEAR (4 << 20) /* bytes that near caches hold, together */
+#define WORDS 2.0      /* to spread entries to the lanes of their bits, in turns of a loop over entries */
 
 /* ---- statistics ---- */
 static double elements(const Cost *c, const Tensor *t)
@@ -395,10 +396,11 @@ static double top_cost(Cost *c, const Nest *n)
     }
     if (n->op != N_WORK || (n->work->place != W_PRIVATE && n->work->place != W_SHARED))
         return kernel_cost(c, n);
-    /* every thread clears its copy; then they are added up, by all threads */
-    const double clear = cost_work_bytes(c, n->work) / c->m.clear;
+    /* every thread clears its copy; then they are added up, by all threads. What is shared, and larger than near caches,
+     * is written and read once more by way of the last one */
+    const double bytes = cost_work_bytes(c, n->work), clear = bytes / c->m.clear;
     sum = kernel_cost(c, n->body) + clear;
-    if (n->work->place == W_PRIVATE) sum += clear;
+    if (n->work->place == W_PRIVATE || bytes > NEAR) sum += clear;
     return sum + top_cost(c, n->then);
 }
 
