@@ -513,5 +513,6 @@ def test_rows_that_lie_across_are_copied_first(rows):
     """Of few entries in a row of A no two are in one line of x."""
     at = torch.arange(900_000, dtype=torch.int32)
     A = scorch.coo(torch.stack([at // 3, at * 7919 % 300_000]), torch.ones(900_000), (300_000, 300_000))
-    loops = scorch.explain("ki,ij->kj", torch.empty(rows, 300_000), A).split("its loops")[1].split("\nplan")[0]
+    text = scorch.explain("ki,ij->kj", torch.empty(rows, 300_000), A)
+    loops = text.split("its loops")[1].split("\nplan")[0]
     assert "= A[k,i]" in loops and "* A[k,i]" not in loops
