@@ -177,7 +177,8 @@ bool sc_census_blocks(const sc_tensor *, int64_t side, double share, sc_blocks *
 /* The sides of blocks, of at most SC_SIDE rows and columns, that all entries of a matrix in csr fill; 1 and 1 if it has none
  * of two rows. Each entry is looked at until none are left. */
 void sc_census_sides(const sc_tensor *, int *rows, int *columns);
-/* sc_often.reach of a matrix in csr, of some of its entries; 0 of any other tensor, and where memory is short. */
+/* sc_often.reach of a matrix in csr, of some of its entries; 0 of any other tensor, with more than 2^26
+ * columns, and where memory is short. */
 uint8_t sc_census_reach(const sc_tensor *);
 /* How many entries of a csr matrix lie in rows with more than `most` of them; 0 of any other tensor. */
 int64_t sc_census_long_rows(const sc_tensor *, int64_t most);

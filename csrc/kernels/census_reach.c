@@ -4,11 +4,10 @@
  * The first half of a stretch is not counted, so that what came in front of it is missed by few; what was not seen there
  * counts as further away than that. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels.h"
 
-enum { STRETCHES = 4, BITS = 17, HALF = 1 << BITS };
+enum { STRETCHES = 4, BITS = 17, HALF = 1 << BITS, MOST = 1 << 26 };
 
 typedef struct {
     const void *crd;
@@ -32,7 +31,7 @@ static void go_through(reach *r, int64_t begin, int64_t end)
 
 uint8_t sc_census_reach(const sc_tensor *t)
 {
-    if (!sc_is_csr(t) || !t->view.nval) return 0;
+    if (!sc_is_csr(t) || !t->view.nval || t->view.level[1].size > MOST) return 0;
     const sc_level *v = &t->view.level[1];
     const int64_t step = sc_max(t->view.nval / STRETCHES, sc_min(t->view.nval, 2 * HALF));
     reach r = {.crd = v->crd, .itype = t->itype, .last = sc_zalloc((size_t)v->size * sizeof *r.last)};

@@ -360,6 +360,7 @@ typedef struct Module {
     Entry entry[SC_MAXENTRY];
 } Module;
 static inline int prog_vector_regs(const Prog *p) { return p->vector_bytes == 64 ? 32 : 16; }
+static inline int prog_threads(const Prog *p) { return p->threads ? p->threads : 4; }
 /* Of a vector that coordinates pick, which loads of single numbers make: a short one has been filled before there are
  * too many in flight for the registers. */
 static inline int prog_picked_lanes(const Prog *p)

@@ -179,8 +179,8 @@ static double dense_cost(const Prog *p, Factors *f, const Expr *sum)
         if (g == 7) batch |= 1u << f->out->ix[i].var;
         if (g == last) row |= 1u << f->out->ix[i].var;
     }
-    const double four = (double)sc_dtype_size(out->dtype) / 4 / (p->threads ? p->threads : 4),
-                 wide = cells(p, f, row), products = batch ? batched * cells(p, f, batch) : 0,
+    const double four = (double)sc_dtype_size(out->dtype) / 4 / prog_threads(p), wide = cells(p, f, row),
+                 products = batch ? batched * cells(p, f, batch) : 0,
                  each = multiplied * VECTOR / fmax(p->vector_bytes, 16);
     return (out->dtype == SC_BF16 ? packed : called) + products +
            four *

@@ -370,7 +370,6 @@ static void walk(Cost *c, const Spot *at, const Nest *n)
 }
 
 /* ---- kernels ---- */
-static double threads(const Cost *c) { return c->p->threads ? c->p->threads : 4; }
 
 /* What is read from one workspace into another has no bound that could be had without running the kernel. */
 static double kernel_cost(Cost *c, const Nest *n)
@@ -382,7 +381,7 @@ static double kernel_cost(Cost *c, const Nest *n)
     advance(c, &at);
     walk(c, &at, n);
     const double time =
-        c->time - c->shared + c->shared / threads(c); /* what stands around is done by every thread */
+        c->time - c->shared + c->shared / prog_threads(c->p); /* what stands around is done by every thread */
     return c->m.start + (c->shared > 0 ? c->m.team : 0) +
            time * (c->assembles && c->gathers > 1 ? c->m.twice : 1);
 }
@@ -420,7 +419,7 @@ static double fill(const Cost *c, const Nest *n, const Tensor *t)
     if (t->role != T_OUT || t->like || !sc_format_is_dense(&t->format)) return 0;
     if (work_reduce(n, t) == O_CONST) return 0;
     const double bytes = elements(c, t) * (double)sc_dtype_size(t->dtype);
-    return bytes > FRESH ? QUICK * bytes / c->m.clear : bytes / c->m.clear / QUICK / threads(c);
+    return bytes > FRESH ? QUICK * bytes / c->m.clear : bytes / c->m.clear / QUICK / prog_threads(c->p);
 }
 
 double cost_nest(Prog *p, const Nest *n)

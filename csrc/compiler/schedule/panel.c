@@ -97,7 +97,7 @@ static int64_t room(const Sched *s, int rows)
     const int64_t size = (int64_t)sc_dtype_size(s->p->type),
                   row = schedule_bucket(s->p->var[s->vec].extent) * size;
     if (s->cut || s->a->perm || !schedule_is_far(s->p, s->a, rows, (double)row)) return PANEL_ELEMENTS;
-    return sc_max(PANEL_ELEMENTS, machine_cache(s->p, 2) / (s->p->threads ? s->p->threads : 4) / size);
+    return sc_max(PANEL_ELEMENTS, machine_cache(s->p, 2) / prog_threads(s->p) / size);
 }
 
 /* Rows at stride 1 that are wider than a tile. */
@@ -196,7 +196,7 @@ static Nest *transposed(Sched *s)
  * be stopped ends behind one. */
 static bool tiles_suit(const Sched *s)
 {
-    const int64_t tiles = s->p->var[s->vec].extent / s->tile, threads = s->p->threads ? s->p->threads : 4;
+    const int64_t tiles = s->p->var[s->vec].extent / s->tile, threads = prog_threads(s->p);
     if (cost_positions(s->p, s->a) * s->tile > MOMENT) return false;
     return tiles >= threads && (tiles % threads == 0 || tiles >= 4 * threads);
 }

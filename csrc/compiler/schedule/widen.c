@@ -27,7 +27,7 @@ static Expr *short_pick(Expr *e, int var)
 
 static bool pays(Prog *p, const Nest *loop, const Tensor *t)
 {
-    const int64_t extent = schedule_bucket(t->extent[0]), threads = p->threads ? p->threads : 4;
+    const int64_t extent = schedule_bucket(t->extent[0]), threads = prog_threads(p);
     return extent * 4 <= MOST && cost_positions(p, loop->in) >= (double)(TIMES * threads * extent);
 }
 
