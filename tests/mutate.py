@@ -303,6 +303,12 @@ MUTATIONS = {  # name: file, text, replacement
         "(const char *)s->positions, 0",
     ),
     "the key forgets strides": ("run/program.c", "s->unit, s->perm, s->even", "s->perm, s->even"),
+    "the key forgets what is multiplied often": (
+        "run/program.c", "sc_text_addn(t, (const char *)&s->often, sizeof s->often);", "",
+    ),
+    "what was not seen before counts as far": (
+        "kernels/census_reach.c", "if (p - begin >= (end - begin) / 2)", "if (p >= begin)",
+    ),
     "the key forgets blocks": (
         "run/program.c", "(const char *)f->level, (size_t)f->nlevel * sizeof *f->level",
         "(const char *)f->level, sizeof *f->level",
