@@ -14,7 +14,7 @@ import torch
 import scorch
 from benchmarks.bound import onednn
 from benchmarks.data import Case
-from benchmarks.peers import MklMatrix, mkl, scipy_sparse
+from benchmarks.peers import MklMatrix, mkl, scipy_sparse, torch_csr
 
 COLUMNS, ROWS = (0, 4, 16, 64, 256), (1, 16, 64, 256)  # 0: a vector
 
@@ -61,16 +61,12 @@ def _filled(kept: "scipy_sparse.csr_matrix", high: int, wide: int) -> "scipy_spa
     return m
 
 
-def _torch(m: "scipy_sparse.csr_matrix") -> torch.Tensor:
-    return torch.sparse_csr_tensor(*map(torch.from_numpy, (m.indptr, m.indices, m.data)), m.shape)
-
-
 def systems(root: str | None) -> Iterator[Case]:
     """A @ x"""
     for name, (make, unknowns) in SYSTEMS.items():
         m = _filled(make(), unknowns, unknowns)
         side = unknowns if unknowns > 1 else next(s for s in (8, 3) if m.shape[0] % s == 0)
-        csr, blocks, A = _torch(m), m.tobsr((side, side)), scorch.sparse(m)
+        csr, blocks, A = torch_csr(m), m.tobsr((side, side)), scorch.sparse(m)
         B, often = A.convert(f"bsr({side},{side})"), A.clone().optimize(calls=100_000)
         for n in COLUMNS:
             x = torch.rand(m.shape[1], n) if n else torch.rand(m.shape[1])
@@ -92,7 +88,7 @@ def weights(root: str | None) -> Iterator[Case]:
     linear = torch.nn.functional.linear
     for name, (side, share, high, wide) in WEIGHTS.items():
         m = _filled(_random(side // high, side // wide, share), high, wide)
-        csr, dense = _torch(m), torch.from_numpy(m.toarray())
+        csr, dense = torch_csr(m), torch.from_numpy(m.toarray())
         W = scorch.sparse(m).optimize(calls=100_000)
         B = scorch.sparse(m, format=f"bsr({min(high, 8)},{min(wide, 8)})")
         for n in ROWS:

@@ -111,6 +111,11 @@ class MklProduct(MklMatrix):
         self._check(mkl().mkl_sparse_destroy(result))
 
 
+def torch_csr(m: "scipy_sparse.csr_matrix") -> torch.Tensor:
+    """The same arrays as a tensor of torch."""
+    return torch.sparse_csr_tensor(*map(torch.from_numpy, (m.indptr, m.indices, m.data)), m.shape)
+
+
 def graphblas_matrix(csr: torch.Tensor) -> object:
     """A float32 torch CSR matrix as a GraphBLAS matrix."""
     rows, columns = csr.shape

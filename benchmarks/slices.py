@@ -13,8 +13,8 @@ import torch
 
 import scorch
 from benchmarks.data import Case
-from benchmarks.peers import MklMatrix, mkl, scipy_sparse
-from benchmarks.squares import KINDS, Pairs, matrix
+from benchmarks.peers import MklMatrix, mkl, scipy_sparse, torch_csr
+from benchmarks.squares import KINDS, Pairs, filled, matrix
 
 SHARED = 4  # entries on a diagonal of a slice, at least, for slices to be tried
 
@@ -38,17 +38,14 @@ UNEVEN = {"one dense row": lambda: _dense_row(100_000), "empty rows, held": lamb
 def _matrix(name: str) -> "scipy_sparse.csr_matrix":
     if name in KINDS:
         return matrix(name)
-    rows, columns, n = UNEVEN[name]()
-    m = scipy_sparse.coo_matrix((np.ones(len(rows), np.float32), (rows, columns)), (n, n)).tocsr()
-    m.data = np.random.default_rng(0).standard_normal(m.nnz).astype(np.float32)
-    return m
+    return filled(UNEVEN[name](), np.random.default_rng(0))
 
 
 def slices(root: str | None) -> Iterator[Case]:
     """A @ v, matrices kept; those whose entries follow diagonals also in slices of them."""
     for name in (*KINDS, *UNEVEN):
         m = _matrix(name)
-        csr = torch.sparse_csr_tensor(*map(torch.from_numpy, (m.indptr, m.indices, m.data)), m.shape)
+        csr = torch_csr(m)
         A, v = scorch.sparse(csr), torch.rand(m.shape[1])
         calls = {"SciPy": partial(m.__matmul__, v.numpy()), "torch int32": partial(csr.__matmul__, v)}
         if mkl():

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-import torch
 
 import scorch
 from benchmarks.data import Case
-from benchmarks.peers import MklProduct, graphblas, graphblas_matrix, mkl, scipy_sparse
+from benchmarks.peers import MklProduct, graphblas, graphblas_matrix, mkl, scipy_sparse, torch_csr
 
 Pairs = tuple[np.ndarray, np.ndarray, int]  # rows, columns, side
 
@@ -132,20 +131,25 @@ KINDS: dict[str, Callable[[np.random.Generator], Pairs]] = {
 }
 
 
-def matrix(name: str) -> "scipy_sparse.csr_matrix":
-    """A matrix of the kind with int32 indices, float32 values and sorted rows."""
-    rng = np.random.default_rng(len(name))
-    rows, columns, n = KINDS[name](rng)
+def filled(pairs: Pairs, rng: np.random.Generator) -> "scipy_sparse.csr_matrix":
+    """A matrix with int32 indices, float32 values and sorted rows."""
+    rows, columns, n = pairs
     m = scipy_sparse.coo_matrix((np.ones(len(rows), np.float32), (rows, columns)), (n, n)).tocsr()
     m.data = rng.standard_normal(m.nnz).astype(np.float32)
     return m
+
+
+def matrix(name: str) -> "scipy_sparse.csr_matrix":
+    """A matrix of the kind."""
+    rng = np.random.default_rng(len(name))
+    return filled(KINDS[name](rng), rng)
 
 
 def squares(root: str | None) -> Iterator[Case]:
     """A @ A with a fresh result; rows of all but MKL's first are in order."""
     for name in KINDS:
         m = matrix(name)
-        csr = torch.sparse_csr_tensor(*map(torch.from_numpy, (m.indptr, m.indices, m.data)), m.shape)
+        csr = torch_csr(m)
         A = scorch.sparse(csr)
         calls = {"SciPy sorted": lambda m=m: _sorted(m @ m)}
         if graphblas:

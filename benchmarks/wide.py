@@ -13,8 +13,8 @@ import torch
 
 import scorch
 from benchmarks.data import Case
-from benchmarks.peers import MklMatrix, mkl, scipy_sparse
-from benchmarks.squares import _batch, _mesh, _power_law, _rmat, _uniform
+from benchmarks.peers import MklMatrix, mkl, scipy_sparse, torch_csr
+from benchmarks.squares import _batch, _mesh, _power_law, _rmat, _uniform, filled
 
 COLUMNS = (64, 128, 256, 512)
 KINDS: dict[str, Callable] = {  # nodes, edges of a node
@@ -34,13 +34,12 @@ KINDS: dict[str, Callable] = {  # nodes, edges of a node
 def wide(root: str | None) -> Iterator[Case]:
     """A @ x"""
     for name, make in KINDS.items():
-        rows, columns, n = make(np.random.default_rng(len(name)))
-        m = scipy_sparse.coo_matrix((np.ones(len(rows), np.float32), (rows, columns)), (n, n)).tocsr()
-        csr = torch.sparse_csr_tensor(*map(torch.from_numpy, (m.indptr, m.indices, m.data)), m.shape)
+        rng = np.random.default_rng(len(name))
+        csr = torch_csr(filled(make(rng), rng))
         A = scorch.sparse(csr)
         often = A.clone().optimize(calls=100_000)
         for k in COLUMNS:
-            x = torch.rand(n, k)
+            x = torch.rand(csr.shape[1], k)
             calls = {"torch": partial(csr.__matmul__, x)}
             if mkl():
                 calls["MKL"] = partial(MklMatrix(csr, k).mm, x)

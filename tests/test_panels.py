@@ -482,7 +482,7 @@ def test_looking_at_memory_leaves_transposes_alone():
 
 
 # ---- panels in the last cache, where entries choose rows far apart ----
-def _far(dtype: torch.dtype, index: torch.dtype = torch.int64) -> tuple[scorch.SparseTensor, torch.Tensor]:
+def _far(dtype: torch.dtype, index: torch.dtype) -> tuple[scorch.SparseTensor, torch.Tensor]:
     g = torch.Generator().manual_seed(0)
     n, each, row = 60_000, 8, 512 if dtype.itemsize == 4 else 256
     rows = torch.arange(n, dtype=index).repeat_interleave(each)

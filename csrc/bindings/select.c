@@ -224,8 +224,8 @@ PyMethodDef sc_select_methods[] = {
      "select(pos, crd, values, rows, columns, extent) -> (pos, crd, values): rows and columns are None, "
      "(n, first, step) or a vector of int64; extent: of the columns"},
     {"sought", module_sought, METH_VARARGS,
-     "sought(pos, crd, rows, columns) -> the place of each of these entries, -1 where there is none; "
-     "vectors, rows and "
-     "columns of int64"},
+     "sought(pos, crd, rows, columns) -> the place of each of these entries, -1 where there is none; rows "
+     "and "
+     "columns are vectors of int64"},
     {NULL, NULL, 0, NULL},
 };

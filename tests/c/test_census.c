@@ -41,7 +41,7 @@ static void check_rows(int64_t n, int64_t base, int64_t spread, sc_dtype itype, 
     free(wide);
 }
 
-enum { MOST = 100 };
+enum { MOST = 100, LONG = 1 << 20 };
 
 /* What `there` says, counted place by place. */
 static sc_blocks counted(bool there[MOST][MOST], int rows, int columns, int side, double share)
@@ -80,10 +80,10 @@ static void check_long_rows(const sc_tensor *t, const int64_t *pos)
     }
 }
 
-/* A structure in csr, of the arrays that were made last. */
-static sc_tensor csr_of(int rows, int columns, const int64_t *pos, const int64_t *crd, sc_dtype itype)
+/* A structure in csr of LONG entries at most, of the arrays that were made last. */
+static sc_tensor csr_of(int rows, int64_t columns, const int64_t *pos, const int64_t *crd, sc_dtype itype)
 {
-    static int32_t narrow_pos[MOST + 1], narrow_crd[MOST * MOST];
+    static int32_t narrow_pos[LONG + 1], narrow_crd[LONG];
     const int64_t n = pos[rows];
     for (int i = 0; i <= rows; i++) narrow_pos[i] = (int32_t)pos[i];
     for (int64_t i = 0; i < n; i++) narrow_crd[i] = (int32_t)crd[i];
@@ -154,18 +154,11 @@ static void check_blocks(int rows, int columns, sc_dtype itype)
 /* Each entry, or every other one, has the column of the one so many before it; of the others each is the only one. */
 static void check_reach(int64_t apart, bool all, sc_dtype itype)
 {
-    enum { N = 1 << 20, ROW = 64 };
-    static int64_t pos[N / ROW + 1], crd[N];
-    static int32_t narrow_pos[N / ROW + 1], narrow_crd[N];
-    for (int i = 0; i <= N / ROW; i++) narrow_pos[i] = (int32_t)(pos[i] = i * ROW);
-    for (int64_t k = 0; k < N; k++) narrow_crd[k] = (int32_t)(crd[k] = all || k % 4 ? k % apart : apart + k);
-    sc_err e = {0};
-    sc_tensor t = {.itype = itype};
-    CHECK(!sc_format_parse(&t.format, "csr", 2, &e), "%s", e.msg);
-    t.view.level[0].size = t.view.level[0].npos = N / ROW, t.view.level[1].size = apart + N;
-    t.view.level[1].pos = itype == SC_I64 ? (const void *)pos : (const void *)narrow_pos;
-    t.view.level[1].crd = itype == SC_I64 ? (const void *)crd : (const void *)narrow_crd;
-    t.view.level[1].npos = t.view.nval = N;
+    enum { ROW = 64 };
+    static int64_t pos[LONG / ROW + 1], crd[LONG];
+    for (int i = 0; i <= LONG / ROW; i++) pos[i] = i * ROW;
+    for (int64_t k = 0; k < LONG; k++) crd[k] = all || k % 4 ? k % apart : apart + k;
+    const sc_tensor t = csr_of(LONG / ROW, apart + LONG, pos, crd, itype);
     int wanted = 0;
     while (wanted < 17 && apart >> (wanted + 1)) wanted++;
     CHECK(sc_census_reach(&t) == wanted, "%lld apart: found 2^%d, not 2^%d", (long long)apart,

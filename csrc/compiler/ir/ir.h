@@ -360,6 +360,7 @@ typedef struct Module {
     Entry entry[SC_MAXENTRY];
 } Module;
 static inline int prog_vector_regs(const Prog *p) { return p->vector_bytes == 64 ? 32 : 16; }
+enum { PROG_NEAR = 4 << 20 }; /* bytes that near caches hold, together */
 static inline int prog_threads(const Prog *p) { return p->threads ? p->threads : 4; }
 /* Of a vector that coordinates pick, which loads of single numbers make: a short one has been filled before there are
  * too many in flight for the registers. */

@@ -7,8 +7,7 @@
 
 #include "private.h"
 
-#define LINE 64       /* bytes of a cache line */
-#define FAR (4 << 20) /* bytes of values that leave the near caches */
+#define LINE 64 /* bytes of a cache line */
 
 typedef struct {
     Low *l;
@@ -104,7 +103,7 @@ void ahead_planes(Low *l, const Tensor *t, Val *pos)
     const int level = lower_level(l, t), last = t->format.nlevel - 1;
     if (level >= last || !sc_kind_of(&t->format.level[level + 1])->planar || !w->first || counting(l)) return;
     if (lower_index(l, tensor_level_index(t, level + 1))) return; /* one row is walked by itself */
-    if (ldexp((double)sc_dtype_size(t->dtype), t->positions[last]) <= FAR) return;
+    if (ldexp((double)sc_dtype_size(t->dtype), t->positions[last]) <= PROG_NEAR) return;
     int64_t block = 1;
     for (int k = level + 1; k <= last; k++) block *= t->format.level[k].block;
     Val *next = plus(l, pos, val_op(l->p, O_SUB, w->beyond, w->first));

@@ -158,16 +158,19 @@ Val *lower_index(Low *l, Index ix)
     return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
 }
 
-static Val *work_stride(Low *l, const Tensor *w, int d)
+/* Elements of a workspace over its slots from one on. */
+static Val *elements_from(Low *l, const Tensor *w, int slot)
 {
-    Val *stride = num(l, 1);
-    for (int k = w->ndim; --k > d;) stride = times(l, stride, lower_slot_extent(l, &w->slot[k]));
-    return stride;
+    Val *n = num(l, 1);
+    for (int k = slot; k < w->ndim; k++) n = times(l, n, lower_slot_extent(l, &w->slot[k]));
+    return n;
 }
+
+Val *work_elements(Low *l, const Tensor *w) { return elements_from(l, w, 0); }
 
 Val *lower_stride(Low *l, const Tensor *t, int d)
 {
-    if (t->role == T_WORK) return work_stride(l, t, d);
+    if (t->role == T_WORK) return elements_from(l, t, d + 1);
     if (t->unit == d) return num(l, 1);
     const char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
     return val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
@@ -185,13 +188,6 @@ void level_enter(Low *l, const Tensor *t, Val *first, Val *last)
     w->tile_lo = w->tile_hi = NULL;
     w->cursor = NULL;
     w->fibre = NULL;
-}
-
-Val *work_elements(Low *l, const Tensor *w)
-{
-    Val *n = val_int(l->p, 1);
-    for (int d = 0; d < w->ndim; d++) n = val_op(l->p, O_MUL, n, lower_slot_extent(l, &w->slot[d]));
-    return n;
 }
 
 int work_shared_slot(Low *l, const Tensor *w)

@@ -8,7 +8,6 @@
  * kernel. */
 #include "private.h"
 
-#define CACHED_BYTES (4 << 20)
 #define AHEAD 16 /* entries: about the time that memory takes */
 
 typedef struct {
@@ -36,7 +35,7 @@ static void look_expr(const Expr *e, Rows *r)
     const Nest *along = v < 0 ? NULL : r->along[v];
     if (!along || !expr_reads_row(e, nest_binds(r->entries), v)) return;
     if (r->asked ||
-        (schedule_bytes(r->p, e, e->tensor->dtype) > CACHED_BYTES && in_time(r->p, along, e->tensor)))
+        (schedule_bytes(r->p, e, e->tensor->dtype) > PROG_NEAR && in_time(r->p, along, e->tensor)))
         r->far = true;
 }
 

@@ -13,8 +13,7 @@
 
 #include "cost.h"
 
-#define NEAR (4 << 20) /* bytes that near caches hold, together */
-#define WORDS 2.0      /* to spread entries to the lanes of their bits, in turns of a loop over entries */
+#define WORDS 2.0 /* to spread entries to the lanes of their bits, in turns of a loop over entries */
 
 /* ---- statistics ---- */
 static double elements(const Cost *c, const Tensor *t)
@@ -399,7 +398,7 @@ static double top_cost(Cost *c, const Nest *n)
      * is written and read once more by way of the last one */
     const double bytes = cost_work_bytes(c, n->work), clear = bytes / c->m.clear;
     sum = kernel_cost(c, n->body) + clear;
-    if (n->work->place == W_PRIVATE || bytes > NEAR) sum += clear;
+    if (n->work->place == W_PRIVATE || bytes > PROG_NEAR) sum += clear;
     return sum + top_cost(c, n->then);
 }
 

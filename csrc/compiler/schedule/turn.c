@@ -26,8 +26,6 @@ typedef struct {
     Tensor *to[MAXTURNED];
 } Turn;
 
-static int unit_of(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
-
 static void find(Turn *t, const Expr *e)
 {
     if (e->op == O_REDUCE) t->sum = e;
@@ -41,7 +39,7 @@ static bool lies_across(const Turn *t, const Expr *e)
 {
     const Tensor *x = e->tensor;
     return x->ndim == 2 && sc_format_is_dense(&x->format) && e->ix[0].var != e->ix[1].var &&
-           in(expr_vars(e), t->vec) && unit_of(e) != t->vec;
+           in(expr_vars(e), t->vec) && expr_unit_var(e) != t->vec;
 }
 
 static int other_of(const Turn *t, const Expr *e) { return e->ix[e->ix[0].var == t->vec].var; }
@@ -61,7 +59,7 @@ static Tensor *transpose_of(Turn *t, const char *name, const Expr *e)
 static bool collect(Turn *t, Expr *e)
 {
     if (e->op == O_ACCESS && !source_is_sparse(e->tensor) && in(expr_vars(e), t->vec) &&
-        unit_of(e) != t->vec) {
+        expr_unit_var(e) != t->vec) {
         if (!lies_across(t, e) || t->n == MAXTURNED) return false;
         t->from[t->n++] = e;
     }
