@@ -486,6 +486,21 @@ static void store(const Run *r, const Stmt *s)
     }
 }
 
+/* A column of the square that is read is a row of the one that is written. */
+static void turn(const Run *r, const Stmt *s)
+{
+    const size_t size = sc_dtype_size((sc_dtype)s->buf->dtype);
+    const Val *from = s->b;
+    char *to = base(r, s->buf);
+    const char *p = base(r, from->buf);
+    const int64_t at = scalar_int(r, s->a), step = scalar_int(r, s->c);
+    const int64_t first = scalar_int(r, from->kid[0]), apart = scalar_int(r, from->kid[1]);
+    for (int64_t k = 0; k < from->type.lanes; k++)
+        for (int64_t l = 0; l < from->type.lanes; l++)
+            memcpy(to + (at + k * step + l) * (int64_t)size, p + (first + l * apart + k) * (int64_t)size,
+                   size);
+}
+
 static int ascending(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -518,6 +533,7 @@ static int statement(const Run *r, const Stmt *s)
     case S_LET:
     case S_SET: assign(r, s->local, s->a); break;
     case S_STORE: store(r, s); break;
+    case S_TURN: turn(r, s); break;
     case S_FOR: return loop(r, s);
     case S_WHILE:
         while (code == GO_ON && scalar_int(r, s->a)) code = block(r, s->body);

@@ -142,6 +142,106 @@ SC_INLINE void sc_scatter_bf16x2(unsigned short *p, sc_i64 s, bf16x2 x)
     p[0] = x[0];
     p[1 * s] = x[1];
 }
+SC_INLINE void sc_exchange1_bf16x16(bf16x16 *v, bf16x16 *w)
+{
+    const bf16x16 x = v[0], y = w[0];
+    v[0] = (bf16x16){x[0], y[0], x[2], y[2], x[4], y[4], x[6], y[6], x[8], y[8], x[10], y[10], x[12], y[12],
+                     x[14], y[14]};
+    w[0] = (bf16x16){x[1], y[1], x[3], y[3], x[5], y[5], x[7], y[7], x[9], y[9], x[11], y[11], x[13], y[13],
+                     x[15], y[15]};
+}
+SC_INLINE void sc_exchange2_bf16x16(bf16x16 *v, bf16x16 *w)
+{
+    const bf16x16 x = v[0], y = w[0];
+    v[0] = (bf16x16){x[0], x[1], y[0], y[1], x[4], x[5], y[4], y[5], x[8], x[9], y[8], y[9], x[12], x[13],
+                     y[12], y[13]};
+    w[0] = (bf16x16){x[2], x[3], y[2], y[3], x[6], x[7], y[6], y[7], x[10], x[11], y[10], y[11], x[14], x[15],
+                     y[14], y[15]};
+}
+SC_INLINE void sc_exchange4_bf16x16(bf16x16 *v, bf16x16 *w)
+{
+    const bf16x16 x = v[0], y = w[0];
+    v[0] = (bf16x16){x[0], x[1], x[2], x[3], y[0], y[1], y[2], y[3], x[8], x[9], x[10], x[11], y[8], y[9],
+                     y[10], y[11]};
+    w[0] = (bf16x16){x[4], x[5], x[6], x[7], y[4], y[5], y[6], y[7], x[12], x[13], x[14], x[15], y[12], y[13],
+                     y[14], y[15]};
+}
+SC_INLINE void sc_exchange8_bf16x16(bf16x16 *v, bf16x16 *w)
+{
+    const bf16x16 x = v[0], y = w[0];
+    v[0] = (bf16x16){x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], y[0], y[1], y[2], y[3], y[4], y[5], y[6],
+                     y[7]};
+    w[0] = (bf16x16){x[8], x[9], x[10], x[11], x[12], x[13], x[14], x[15], y[8], y[9], y[10], y[11], y[12],
+                     y[13], y[14], y[15]};
+}
+SC_INLINE void sc_turn_bf16x16(unsigned short *to, sc_i64 s, const unsigned short *from, sc_i64 t)
+{
+    bf16x16 v[16];
+    v[0] = sc_load_bf16x16(from);
+    v[1] = sc_load_bf16x16(from + 1 * t);
+    v[2] = sc_load_bf16x16(from + 2 * t);
+    v[3] = sc_load_bf16x16(from + 3 * t);
+    v[4] = sc_load_bf16x16(from + 4 * t);
+    v[5] = sc_load_bf16x16(from + 5 * t);
+    v[6] = sc_load_bf16x16(from + 6 * t);
+    v[7] = sc_load_bf16x16(from + 7 * t);
+    v[8] = sc_load_bf16x16(from + 8 * t);
+    v[9] = sc_load_bf16x16(from + 9 * t);
+    v[10] = sc_load_bf16x16(from + 10 * t);
+    v[11] = sc_load_bf16x16(from + 11 * t);
+    v[12] = sc_load_bf16x16(from + 12 * t);
+    v[13] = sc_load_bf16x16(from + 13 * t);
+    v[14] = sc_load_bf16x16(from + 14 * t);
+    v[15] = sc_load_bf16x16(from + 15 * t);
+    sc_exchange1_bf16x16(&v[0], &v[1]);
+    sc_exchange1_bf16x16(&v[2], &v[3]);
+    sc_exchange1_bf16x16(&v[4], &v[5]);
+    sc_exchange1_bf16x16(&v[6], &v[7]);
+    sc_exchange1_bf16x16(&v[8], &v[9]);
+    sc_exchange1_bf16x16(&v[10], &v[11]);
+    sc_exchange1_bf16x16(&v[12], &v[13]);
+    sc_exchange1_bf16x16(&v[14], &v[15]);
+    sc_exchange2_bf16x16(&v[0], &v[2]);
+    sc_exchange2_bf16x16(&v[1], &v[3]);
+    sc_exchange2_bf16x16(&v[4], &v[6]);
+    sc_exchange2_bf16x16(&v[5], &v[7]);
+    sc_exchange2_bf16x16(&v[8], &v[10]);
+    sc_exchange2_bf16x16(&v[9], &v[11]);
+    sc_exchange2_bf16x16(&v[12], &v[14]);
+    sc_exchange2_bf16x16(&v[13], &v[15]);
+    sc_exchange4_bf16x16(&v[0], &v[4]);
+    sc_exchange4_bf16x16(&v[1], &v[5]);
+    sc_exchange4_bf16x16(&v[2], &v[6]);
+    sc_exchange4_bf16x16(&v[3], &v[7]);
+    sc_exchange4_bf16x16(&v[8], &v[12]);
+    sc_exchange4_bf16x16(&v[9], &v[13]);
+    sc_exchange4_bf16x16(&v[10], &v[14]);
+    sc_exchange4_bf16x16(&v[11], &v[15]);
+    sc_exchange8_bf16x16(&v[0], &v[8]);
+    sc_exchange8_bf16x16(&v[1], &v[9]);
+    sc_exchange8_bf16x16(&v[2], &v[10]);
+    sc_exchange8_bf16x16(&v[3], &v[11]);
+    sc_exchange8_bf16x16(&v[4], &v[12]);
+    sc_exchange8_bf16x16(&v[5], &v[13]);
+    sc_exchange8_bf16x16(&v[6], &v[14]);
+    sc_exchange8_bf16x16(&v[7], &v[15]);
+    sc_store_bf16x16(to, v[0]);
+    sc_store_bf16x16(to + 1 * s, v[1]);
+    sc_store_bf16x16(to + 2 * s, v[2]);
+    sc_store_bf16x16(to + 3 * s, v[3]);
+    sc_store_bf16x16(to + 4 * s, v[4]);
+    sc_store_bf16x16(to + 5 * s, v[5]);
+    sc_store_bf16x16(to + 6 * s, v[6]);
+    sc_store_bf16x16(to + 7 * s, v[7]);
+    sc_store_bf16x16(to + 8 * s, v[8]);
+    sc_store_bf16x16(to + 9 * s, v[9]);
+    sc_store_bf16x16(to + 10 * s, v[10]);
+    sc_store_bf16x16(to + 11 * s, v[11]);
+    sc_store_bf16x16(to + 12 * s, v[12]);
+    sc_store_bf16x16(to + 13 * s, v[13]);
+    sc_store_bf16x16(to + 14 * s, v[14]);
+    sc_store_bf16x16(to + 15 * s, v[15]);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -297,51 +397,41 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 at = sc_min_i64(n_block, n_dim - 32);
             /* work t[i,n%32]: lane bf16 */
             /* for i/16 */
-            if (i_dim >= 16) {
-                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                    const sc_i64 at_1 = sc_min_i64(i_block, i_dim - 16);
-                    /* for n%32 */
-                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
+            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
+                /* for n%32 */
+                if (size == 16) {
+                    for (sc_i64 n_in = 0; n_in < 32; n_in += 16) {
                         /* vec i%16 { t[i,n%32] = x[n,i] } */
-                        const sc_i64 x_at = (at + n_in) * x_stride0 + at_1;
-                        const sc_i64 t_at = at_1 * 32 + n_in;
-                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+                        const sc_i64 t_at = i_block * 32 + n_in;
+                        const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
+                        sc_turn_bf16x16(&t_lane[t_at], 32, &x_val[x_at], x_stride0);
                     }
-                }
-            } else {
-                const sc_i64 rest = i_dim % 16;
-                const sc_i64 full = i_dim - rest;
-                /* the rest, in powers of two */
-                if ((rest & 8) != 0) {
-                    const sc_i64 i_block = full + (rest & -16);
+                } else {
                     for (sc_i64 n_in = 0; n_in < 32; n_in++) {
                         const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
                         const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
-                    }
-                }
-                if ((rest & 4) != 0) {
-                    const sc_i64 i_block = full + (rest & -8);
-                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
-                        const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
-                    }
-                }
-                if ((rest & 2) != 0) {
-                    const sc_i64 i_block = full + (rest & -4);
-                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
-                        const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
-                    }
-                }
-                if ((rest & 1) != 0) {
-                    const sc_i64 i_block = full + (rest & -2);
-                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
-                        const sc_i64 x_at = (at + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        t_lane[t_at] = x_val[x_at];
+                        const sc_i64 rest = size % 16;
+                        const sc_i64 full = size - rest;
+                        for (sc_i64 i = 0; i < full; i += 16) {
+                            sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
+                        }
+                        if ((rest & 8) != 0) {
+                            const sc_i64 i = full + (rest & -16);
+                            sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
+                        }
+                        if ((rest & 4) != 0) {
+                            const sc_i64 i = full + (rest & -8);
+                            sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
+                        }
+                        if ((rest & 2) != 0) {
+                            const sc_i64 i = full + (rest & -4);
+                            sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
+                        }
+                        if ((rest & 1) != 0) {
+                            const sc_i64 i = full + (rest & -2);
+                            t_lane[t_at + i * 32] = x_val[x_at + i];
+                        }
                     }
                 }
             }
@@ -422,48 +512,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         /* the rest, in powers of two */
         if ((rest & 16) != 0) {
             const sc_i64 n_block = full + (rest & -32);
-            if (i_dim >= 16) {
-                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
-                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = at * 32 + n_in;
-                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
+                for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                    const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                    const sc_i64 t_at = i_block * 32 + n_in;
+                    const sc_i64 rest_1 = size % 16;
+                    const sc_i64 full_1 = size - rest_1;
+                    for (sc_i64 i = 0; i < full_1; i += 16) {
+                        sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
                     }
-                }
-            } else {
-                const sc_i64 rest_1 = i_dim % 16;
-                const sc_i64 full_1 = i_dim - rest_1;
-                if ((rest_1 & 8) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -16);
-                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    if ((rest_1 & 8) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -16);
+                        sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 4) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -8);
-                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    if ((rest_1 & 4) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -8);
+                        sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 2) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -4);
-                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    if ((rest_1 & 2) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -4);
+                        sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 1) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -2);
-                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        t_lane[t_at] = x_val[x_at];
+                    if ((rest_1 & 1) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -2);
+                        t_lane[t_at + i * 32] = x_val[x_at + i];
                     }
                 }
             }
@@ -525,48 +598,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         if ((rest & 8) != 0) {
             const sc_i64 n_block = full + (rest & -16);
-            if (i_dim >= 16) {
-                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
-                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = at * 32 + n_in;
-                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
+                for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                    const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                    const sc_i64 t_at = i_block * 32 + n_in;
+                    const sc_i64 rest_1 = size % 16;
+                    const sc_i64 full_1 = size - rest_1;
+                    for (sc_i64 i = 0; i < full_1; i += 16) {
+                        sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
                     }
-                }
-            } else {
-                const sc_i64 rest_1 = i_dim % 16;
-                const sc_i64 full_1 = i_dim - rest_1;
-                if ((rest_1 & 8) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -16);
-                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    if ((rest_1 & 8) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -16);
+                        sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 4) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -8);
-                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    if ((rest_1 & 4) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -8);
+                        sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 2) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -4);
-                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    if ((rest_1 & 2) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -4);
+                        sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 1) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -2);
-                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        t_lane[t_at] = x_val[x_at];
+                    if ((rest_1 & 1) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -2);
+                        t_lane[t_at + i * 32] = x_val[x_at + i];
                     }
                 }
             }
@@ -628,48 +684,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         if ((rest & 4) != 0) {
             const sc_i64 n_block = full + (rest & -8);
-            if (i_dim >= 16) {
-                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
-                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = at * 32 + n_in;
-                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
+                for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                    const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                    const sc_i64 t_at = i_block * 32 + n_in;
+                    const sc_i64 rest_1 = size % 16;
+                    const sc_i64 full_1 = size - rest_1;
+                    for (sc_i64 i = 0; i < full_1; i += 16) {
+                        sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
                     }
-                }
-            } else {
-                const sc_i64 rest_1 = i_dim % 16;
-                const sc_i64 full_1 = i_dim - rest_1;
-                if ((rest_1 & 8) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -16);
-                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    if ((rest_1 & 8) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -16);
+                        sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 4) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -8);
-                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    if ((rest_1 & 4) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -8);
+                        sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 2) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -4);
-                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    if ((rest_1 & 2) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -4);
+                        sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 1) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -2);
-                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        t_lane[t_at] = x_val[x_at];
+                    if ((rest_1 & 1) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -2);
+                        t_lane[t_at + i * 32] = x_val[x_at + i];
                     }
                 }
             }
@@ -731,48 +770,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         if ((rest & 2) != 0) {
             const sc_i64 n_block = full + (rest & -4);
-            if (i_dim >= 16) {
-                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
-                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = at * 32 + n_in;
-                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
+                for (sc_i64 n_in = 0; n_in < 2; n_in++) {
+                    const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                    const sc_i64 t_at = i_block * 32 + n_in;
+                    const sc_i64 rest_1 = size % 16;
+                    const sc_i64 full_1 = size - rest_1;
+                    for (sc_i64 i = 0; i < full_1; i += 16) {
+                        sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
                     }
-                }
-            } else {
-                const sc_i64 rest_1 = i_dim % 16;
-                const sc_i64 full_1 = i_dim - rest_1;
-                if ((rest_1 & 8) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -16);
-                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    if ((rest_1 & 8) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -16);
+                        sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 4) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -8);
-                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    if ((rest_1 & 4) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -8);
+                        sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 2) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -4);
-                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    if ((rest_1 & 2) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -4);
+                        sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 1) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -2);
-                    for (sc_i64 n_in = 0; n_in < 2; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        t_lane[t_at] = x_val[x_at];
+                    if ((rest_1 & 1) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -2);
+                        t_lane[t_at + i * 32] = x_val[x_at + i];
                     }
                 }
             }
@@ -838,48 +860,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         if ((rest & 1) != 0) {
             const sc_i64 n_block = full + (rest & -2);
-            if (i_dim >= 16) {
-                for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
-                    const sc_i64 at = sc_min_i64(i_block, i_dim - 16);
-                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + at;
-                        const sc_i64 t_at = at * 32 + n_in;
-                        sc_scatter_bf16x16(&t_lane[t_at], 32, sc_load_bf16x16(&x_val[x_at]));
+            for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
+                const sc_i64 size = sc_min_i64(16, i_dim - i_block);
+                for (sc_i64 n_in = 0; n_in < 1; n_in++) {
+                    const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                    const sc_i64 t_at = i_block * 32 + n_in;
+                    const sc_i64 rest_1 = size % 16;
+                    const sc_i64 full_1 = size - rest_1;
+                    for (sc_i64 i = 0; i < full_1; i += 16) {
+                        sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
                     }
-                }
-            } else {
-                const sc_i64 rest_1 = i_dim % 16;
-                const sc_i64 full_1 = i_dim - rest_1;
-                if ((rest_1 & 8) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -16);
-                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x8(&t_lane[t_at], 32, sc_load_bf16x8(&x_val[x_at]));
+                    if ((rest_1 & 8) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -16);
+                        sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 4) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -8);
-                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x4(&t_lane[t_at], 32, sc_load_bf16x4(&x_val[x_at]));
+                    if ((rest_1 & 4) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -8);
+                        sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 2) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -4);
-                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        sc_scatter_bf16x2(&t_lane[t_at], 32, sc_load_bf16x2(&x_val[x_at]));
+                    if ((rest_1 & 2) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -4);
+                        sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
                     }
-                }
-                if ((rest_1 & 1) != 0) {
-                    const sc_i64 i_block = full_1 + (rest_1 & -2);
-                    for (sc_i64 n_in = 0; n_in < 1; n_in++) {
-                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                        const sc_i64 t_at = i_block * 32 + n_in;
-                        t_lane[t_at] = x_val[x_at];
+                    if ((rest_1 & 1) != 0) {
+                        const sc_i64 i = full_1 + (rest_1 & -2);
+                        t_lane[t_at + i * 32] = x_val[x_at + i];
                     }
                 }
             }

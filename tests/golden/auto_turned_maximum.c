@@ -90,6 +90,106 @@ SC_INLINE f32x2 sc_gather_f32x2(const float *p, sc_i64 s)
 {
     return (f32x2){p[0], p[s]};
 }
+SC_INLINE void sc_exchange1_f32x16(f32x16 *v, f32x16 *w)
+{
+    const f32x16 x = v[0], y = w[0];
+    v[0] = (f32x16){x[0], y[0], x[2], y[2], x[4], y[4], x[6], y[6], x[8], y[8], x[10], y[10], x[12], y[12],
+                    x[14], y[14]};
+    w[0] = (f32x16){x[1], y[1], x[3], y[3], x[5], y[5], x[7], y[7], x[9], y[9], x[11], y[11], x[13], y[13],
+                    x[15], y[15]};
+}
+SC_INLINE void sc_exchange2_f32x16(f32x16 *v, f32x16 *w)
+{
+    const f32x16 x = v[0], y = w[0];
+    v[0] = (f32x16){x[0], x[1], y[0], y[1], x[4], x[5], y[4], y[5], x[8], x[9], y[8], y[9], x[12], x[13],
+                    y[12], y[13]};
+    w[0] = (f32x16){x[2], x[3], y[2], y[3], x[6], x[7], y[6], y[7], x[10], x[11], y[10], y[11], x[14], x[15],
+                    y[14], y[15]};
+}
+SC_INLINE void sc_exchange4_f32x16(f32x16 *v, f32x16 *w)
+{
+    const f32x16 x = v[0], y = w[0];
+    v[0] = (f32x16){x[0], x[1], x[2], x[3], y[0], y[1], y[2], y[3], x[8], x[9], x[10], x[11], y[8], y[9],
+                    y[10], y[11]};
+    w[0] = (f32x16){x[4], x[5], x[6], x[7], y[4], y[5], y[6], y[7], x[12], x[13], x[14], x[15], y[12], y[13],
+                    y[14], y[15]};
+}
+SC_INLINE void sc_exchange8_f32x16(f32x16 *v, f32x16 *w)
+{
+    const f32x16 x = v[0], y = w[0];
+    v[0] = (f32x16){x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], y[0], y[1], y[2], y[3], y[4], y[5], y[6],
+                    y[7]};
+    w[0] = (f32x16){x[8], x[9], x[10], x[11], x[12], x[13], x[14], x[15], y[8], y[9], y[10], y[11], y[12],
+                    y[13], y[14], y[15]};
+}
+SC_INLINE void sc_turn_f32x16(float *to, sc_i64 s, const float *from, sc_i64 t)
+{
+    f32x16 v[16];
+    v[0] = sc_load_f32x16(from);
+    v[1] = sc_load_f32x16(from + 1 * t);
+    v[2] = sc_load_f32x16(from + 2 * t);
+    v[3] = sc_load_f32x16(from + 3 * t);
+    v[4] = sc_load_f32x16(from + 4 * t);
+    v[5] = sc_load_f32x16(from + 5 * t);
+    v[6] = sc_load_f32x16(from + 6 * t);
+    v[7] = sc_load_f32x16(from + 7 * t);
+    v[8] = sc_load_f32x16(from + 8 * t);
+    v[9] = sc_load_f32x16(from + 9 * t);
+    v[10] = sc_load_f32x16(from + 10 * t);
+    v[11] = sc_load_f32x16(from + 11 * t);
+    v[12] = sc_load_f32x16(from + 12 * t);
+    v[13] = sc_load_f32x16(from + 13 * t);
+    v[14] = sc_load_f32x16(from + 14 * t);
+    v[15] = sc_load_f32x16(from + 15 * t);
+    sc_exchange1_f32x16(&v[0], &v[1]);
+    sc_exchange1_f32x16(&v[2], &v[3]);
+    sc_exchange1_f32x16(&v[4], &v[5]);
+    sc_exchange1_f32x16(&v[6], &v[7]);
+    sc_exchange1_f32x16(&v[8], &v[9]);
+    sc_exchange1_f32x16(&v[10], &v[11]);
+    sc_exchange1_f32x16(&v[12], &v[13]);
+    sc_exchange1_f32x16(&v[14], &v[15]);
+    sc_exchange2_f32x16(&v[0], &v[2]);
+    sc_exchange2_f32x16(&v[1], &v[3]);
+    sc_exchange2_f32x16(&v[4], &v[6]);
+    sc_exchange2_f32x16(&v[5], &v[7]);
+    sc_exchange2_f32x16(&v[8], &v[10]);
+    sc_exchange2_f32x16(&v[9], &v[11]);
+    sc_exchange2_f32x16(&v[12], &v[14]);
+    sc_exchange2_f32x16(&v[13], &v[15]);
+    sc_exchange4_f32x16(&v[0], &v[4]);
+    sc_exchange4_f32x16(&v[1], &v[5]);
+    sc_exchange4_f32x16(&v[2], &v[6]);
+    sc_exchange4_f32x16(&v[3], &v[7]);
+    sc_exchange4_f32x16(&v[8], &v[12]);
+    sc_exchange4_f32x16(&v[9], &v[13]);
+    sc_exchange4_f32x16(&v[10], &v[14]);
+    sc_exchange4_f32x16(&v[11], &v[15]);
+    sc_exchange8_f32x16(&v[0], &v[8]);
+    sc_exchange8_f32x16(&v[1], &v[9]);
+    sc_exchange8_f32x16(&v[2], &v[10]);
+    sc_exchange8_f32x16(&v[3], &v[11]);
+    sc_exchange8_f32x16(&v[4], &v[12]);
+    sc_exchange8_f32x16(&v[5], &v[13]);
+    sc_exchange8_f32x16(&v[6], &v[14]);
+    sc_exchange8_f32x16(&v[7], &v[15]);
+    sc_store_f32x16(to, v[0]);
+    sc_store_f32x16(to + 1 * s, v[1]);
+    sc_store_f32x16(to + 2 * s, v[2]);
+    sc_store_f32x16(to + 3 * s, v[3]);
+    sc_store_f32x16(to + 4 * s, v[4]);
+    sc_store_f32x16(to + 5 * s, v[5]);
+    sc_store_f32x16(to + 6 * s, v[6]);
+    sc_store_f32x16(to + 7 * s, v[7]);
+    sc_store_f32x16(to + 8 * s, v[8]);
+    sc_store_f32x16(to + 9 * s, v[9]);
+    sc_store_f32x16(to + 10 * s, v[10]);
+    sc_store_f32x16(to + 11 * s, v[11]);
+    sc_store_f32x16(to + 12 * s, v[12]);
+    sc_store_f32x16(to + 13 * s, v[13]);
+    sc_store_f32x16(to + 14 * s, v[14]);
+    sc_store_f32x16(to + 15 * s, v[15]);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -124,8 +224,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 j_dim = call->dim[2];
     const sc_i64 f_dim = call->dim[0];
     const sc_i64 X_stride0 = call->view[1].stride[0];
-    const float *restrict const X_val = call->view[1].val;
     float *restrict const t_copy = call->shared[0];
+    const float *restrict const X_val = call->view[1].val;
     (void)lane;
 
     /* work t[j,f]: shared f32 */
@@ -133,51 +233,43 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     for (sc_i64 j_block = begin; j_block < end; j_block++) {
         const sc_i64 size = sc_min_i64(16, j_dim - j_block * 16);
         /* for f/16 */
-        if (f_dim >= 16) {
-            for (sc_i64 f_block = 0; f_block < f_dim; f_block += 16) {
-                const sc_i64 at = sc_min_i64(f_block, f_dim - 16);
-                /* for j%16 */
-                for (sc_i64 j_in = 0; j_in < size; j_in++) {
-                    /* vec f%16 { t[j,f] = X[f,j] } */
-                    const sc_i64 X_at = at * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + at;
-                    sc_store_f32x16(&t_copy[t_at], sc_gather_f32x16(&X_val[X_at], X_stride0));
-                }
-            }
-        } else {
-            const sc_i64 rest = f_dim % 16;
-            const sc_i64 full = f_dim - rest;
-            /* the rest, in powers of two */
-            if ((rest & 8) != 0) {
-                const sc_i64 f_block = full + (rest & -16);
+        for (sc_i64 f_block = 0; f_block < f_dim; f_block += 16) {
+            const sc_i64 size_1 = sc_min_i64(16, f_dim - f_block);
+            /* for j%16 */
+            if ((size == 16) && (size_1 == 16)) {
+                /* vec f%16 { t[j,f] = X[f,j] } */
+                const sc_i64 t_at = j_block * 16 * f_dim + f_block;
+                const sc_i64 X_at = f_block * X_stride0 + j_block * 16;
+                sc_turn_f32x16(&t_copy[t_at], f_dim, &X_val[X_at], X_stride0);
+            } else {
                 for (sc_i64 j_in = 0; j_in < size; j_in++) {
                     const sc_i64 X_at = f_block * X_stride0 + (j_block * 16 + j_in);
                     const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + f_block;
-                    sc_store_f32x8(&t_copy[t_at], sc_gather_f32x8(&X_val[X_at], X_stride0));
-                }
-            }
-            if ((rest & 4) != 0) {
-                const sc_i64 f_block = full + (rest & -8);
-                for (sc_i64 j_in = 0; j_in < size; j_in++) {
-                    const sc_i64 X_at = f_block * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + f_block;
-                    sc_store_f32x4(&t_copy[t_at], sc_gather_f32x4(&X_val[X_at], X_stride0));
-                }
-            }
-            if ((rest & 2) != 0) {
-                const sc_i64 f_block = full + (rest & -4);
-                for (sc_i64 j_in = 0; j_in < size; j_in++) {
-                    const sc_i64 X_at = f_block * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + f_block;
-                    sc_store_f32x2(&t_copy[t_at], sc_gather_f32x2(&X_val[X_at], X_stride0));
-                }
-            }
-            if ((rest & 1) != 0) {
-                const sc_i64 f_block = full + (rest & -2);
-                for (sc_i64 j_in = 0; j_in < size; j_in++) {
-                    const sc_i64 X_at = f_block * X_stride0 + (j_block * 16 + j_in);
-                    const sc_i64 t_at = (j_block * 16 + j_in) * f_dim + f_block;
-                    t_copy[t_at] = X_val[X_at];
+                    const sc_i64 rest = size_1 % 16;
+                    const sc_i64 full = size_1 - rest;
+                    for (sc_i64 f = 0; f < full; f += 16) {
+                        sc_store_f32x16(&t_copy[t_at + f],
+                                        sc_gather_f32x16(&X_val[X_at + f * X_stride0], X_stride0));
+                    }
+                    if ((rest & 8) != 0) {
+                        const sc_i64 f = full + (rest & -16);
+                        sc_store_f32x8(&t_copy[t_at + f],
+                                       sc_gather_f32x8(&X_val[X_at + f * X_stride0], X_stride0));
+                    }
+                    if ((rest & 4) != 0) {
+                        const sc_i64 f = full + (rest & -8);
+                        sc_store_f32x4(&t_copy[t_at + f],
+                                       sc_gather_f32x4(&X_val[X_at + f * X_stride0], X_stride0));
+                    }
+                    if ((rest & 2) != 0) {
+                        const sc_i64 f = full + (rest & -4);
+                        sc_store_f32x2(&t_copy[t_at + f],
+                                       sc_gather_f32x2(&X_val[X_at + f * X_stride0], X_stride0));
+                    }
+                    if ((rest & 1) != 0) {
+                        const sc_i64 f = full + (rest & -2);
+                        t_copy[t_at + f] = X_val[X_at + f * X_stride0];
+                    }
                 }
             }
         }
@@ -714,30 +806,36 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 f_block = 0; f_block < f_dim; f_block += 16) {
             const sc_i64 size_1 = sc_min_i64(16, f_dim - f_block);
             /* for f%16 */
-            for (sc_i64 f_in = 0; f_in < size_1; f_in++) {
+            if ((size_1 == 16) && (size == 16)) {
                 /* vec i%16 { C[f,i] = u[i,f] } */
-                const sc_i64 u_at = i_block * 16 * f_dim + (f_block + f_in);
-                const sc_i64 C_at = (f_block + f_in) * C_stride0 + i_block * 16;
-                const sc_i64 rest = size % 16;
-                const sc_i64 full = size - rest;
-                for (sc_i64 i = 0; i < full; i += 16) {
-                    sc_store_f32x16(&C_val[C_at + i], sc_gather_f32x16(&u_copy[u_at + i * f_dim], f_dim));
-                }
-                if ((rest & 8) != 0) {
-                    const sc_i64 i = full + (rest & -16);
-                    sc_store_f32x8(&C_val[C_at + i], sc_gather_f32x8(&u_copy[u_at + i * f_dim], f_dim));
-                }
-                if ((rest & 4) != 0) {
-                    const sc_i64 i = full + (rest & -8);
-                    sc_store_f32x4(&C_val[C_at + i], sc_gather_f32x4(&u_copy[u_at + i * f_dim], f_dim));
-                }
-                if ((rest & 2) != 0) {
-                    const sc_i64 i = full + (rest & -4);
-                    sc_store_f32x2(&C_val[C_at + i], sc_gather_f32x2(&u_copy[u_at + i * f_dim], f_dim));
-                }
-                if ((rest & 1) != 0) {
-                    const sc_i64 i = full + (rest & -2);
-                    C_val[C_at + i] = u_copy[u_at + i * f_dim];
+                const sc_i64 C_at = f_block * C_stride0 + i_block * 16;
+                const sc_i64 u_at = i_block * 16 * f_dim + f_block;
+                sc_turn_f32x16(&C_val[C_at], C_stride0, &u_copy[u_at], f_dim);
+            } else {
+                for (sc_i64 f_in = 0; f_in < size_1; f_in++) {
+                    const sc_i64 u_at = i_block * 16 * f_dim + (f_block + f_in);
+                    const sc_i64 C_at = (f_block + f_in) * C_stride0 + i_block * 16;
+                    const sc_i64 rest = size % 16;
+                    const sc_i64 full = size - rest;
+                    for (sc_i64 i = 0; i < full; i += 16) {
+                        sc_store_f32x16(&C_val[C_at + i], sc_gather_f32x16(&u_copy[u_at + i * f_dim], f_dim));
+                    }
+                    if ((rest & 8) != 0) {
+                        const sc_i64 i = full + (rest & -16);
+                        sc_store_f32x8(&C_val[C_at + i], sc_gather_f32x8(&u_copy[u_at + i * f_dim], f_dim));
+                    }
+                    if ((rest & 4) != 0) {
+                        const sc_i64 i = full + (rest & -8);
+                        sc_store_f32x4(&C_val[C_at + i], sc_gather_f32x4(&u_copy[u_at + i * f_dim], f_dim));
+                    }
+                    if ((rest & 2) != 0) {
+                        const sc_i64 i = full + (rest & -4);
+                        sc_store_f32x2(&C_val[C_at + i], sc_gather_f32x2(&u_copy[u_at + i * f_dim], f_dim));
+                    }
+                    if ((rest & 1) != 0) {
+                        const sc_i64 i = full + (rest & -2);
+                        C_val[C_at + i] = u_copy[u_at + i * f_dim];
+                    }
                 }
             }
         }

@@ -45,6 +45,56 @@ SC_INLINE f64x8 sc_gather_f64x8(const double *p, sc_i64 s)
 {
     return (f64x8){p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s]};
 }
+SC_INLINE void sc_exchange1_f64x8(f64x8 *v, f64x8 *w)
+{
+    const f64x8 x = v[0], y = w[0];
+    v[0] = (f64x8){x[0], y[0], x[2], y[2], x[4], y[4], x[6], y[6]};
+    w[0] = (f64x8){x[1], y[1], x[3], y[3], x[5], y[5], x[7], y[7]};
+}
+SC_INLINE void sc_exchange2_f64x8(f64x8 *v, f64x8 *w)
+{
+    const f64x8 x = v[0], y = w[0];
+    v[0] = (f64x8){x[0], x[1], y[0], y[1], x[4], x[5], y[4], y[5]};
+    w[0] = (f64x8){x[2], x[3], y[2], y[3], x[6], x[7], y[6], y[7]};
+}
+SC_INLINE void sc_exchange4_f64x8(f64x8 *v, f64x8 *w)
+{
+    const f64x8 x = v[0], y = w[0];
+    v[0] = (f64x8){x[0], x[1], x[2], x[3], y[0], y[1], y[2], y[3]};
+    w[0] = (f64x8){x[4], x[5], x[6], x[7], y[4], y[5], y[6], y[7]};
+}
+SC_INLINE void sc_turn_f64x8(double *to, sc_i64 s, const double *from, sc_i64 t)
+{
+    f64x8 v[8];
+    v[0] = sc_load_f64x8(from);
+    v[1] = sc_load_f64x8(from + 1 * t);
+    v[2] = sc_load_f64x8(from + 2 * t);
+    v[3] = sc_load_f64x8(from + 3 * t);
+    v[4] = sc_load_f64x8(from + 4 * t);
+    v[5] = sc_load_f64x8(from + 5 * t);
+    v[6] = sc_load_f64x8(from + 6 * t);
+    v[7] = sc_load_f64x8(from + 7 * t);
+    sc_exchange1_f64x8(&v[0], &v[1]);
+    sc_exchange1_f64x8(&v[2], &v[3]);
+    sc_exchange1_f64x8(&v[4], &v[5]);
+    sc_exchange1_f64x8(&v[6], &v[7]);
+    sc_exchange2_f64x8(&v[0], &v[2]);
+    sc_exchange2_f64x8(&v[1], &v[3]);
+    sc_exchange2_f64x8(&v[4], &v[6]);
+    sc_exchange2_f64x8(&v[5], &v[7]);
+    sc_exchange4_f64x8(&v[0], &v[4]);
+    sc_exchange4_f64x8(&v[1], &v[5]);
+    sc_exchange4_f64x8(&v[2], &v[6]);
+    sc_exchange4_f64x8(&v[3], &v[7]);
+    sc_store_f64x8(to, v[0]);
+    sc_store_f64x8(to + 1 * s, v[1]);
+    sc_store_f64x8(to + 2 * s, v[2]);
+    sc_store_f64x8(to + 3 * s, v[3]);
+    sc_store_f64x8(to + 4 * s, v[4]);
+    sc_store_f64x8(to + 5 * s, v[5]);
+    sc_store_f64x8(to + 6 * s, v[6]);
+    sc_store_f64x8(to + 7 * s, v[7]);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -60,8 +110,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 j_dim = call->dim[1];
     const sc_i64 E_stride0 = call->view[2].stride[0];
-    const double *restrict const E_val = call->view[2].val;
     double *restrict const t_copy = call->shared[0];
+    const double *restrict const E_val = call->view[2].val;
     (void)lane;
 
     /* work t[j,n]: shared f64 */
@@ -71,12 +121,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         /* for n/16 */
         for (sc_i64 n_block = 0; n_block < 64; n_block += 16) {
             /* for j%16 */
-            for (sc_i64 j_in = 0; j_in < size; j_in++) {
-                /* vec n%16 { t[j,n] = E[n,j] } */
-                const sc_i64 E_at = n_block * E_stride0 + (j_block * 16 + j_in);
-                const sc_i64 t_at = (j_block * 16 + j_in) * 64 + n_block;
-                sc_store_f64x8(&t_copy[t_at], sc_gather_f64x8(&E_val[E_at], E_stride0));
-                sc_store_f64x8(&t_copy[t_at + 8], sc_gather_f64x8(&E_val[E_at + E_stride0 * 8], E_stride0));
+            if (size == 16) {
+                for (sc_i64 j_in = 0; j_in < 16; j_in += 8) {
+                    /* vec n%16 { t[j,n] = E[n,j] } */
+                    const sc_i64 t_at = (j_block * 16 + j_in) * 64 + n_block;
+                    const sc_i64 E_at = n_block * E_stride0 + (j_block * 16 + j_in);
+                    for (sc_i64 n_in = 0; n_in < 16; n_in += 8) {
+                        sc_turn_f64x8(&t_copy[t_at + n_in], 64, &E_val[E_at + n_in * E_stride0], E_stride0);
+                    }
+                }
+            } else {
+                for (sc_i64 j_in = 0; j_in < size; j_in++) {
+                    const sc_i64 E_at = n_block * E_stride0 + (j_block * 16 + j_in);
+                    const sc_i64 t_at = (j_block * 16 + j_in) * 64 + n_block;
+                    sc_store_f64x8(&t_copy[t_at], sc_gather_f64x8(&E_val[E_at], E_stride0));
+                    sc_store_f64x8(&t_copy[t_at + 8],
+                                   sc_gather_f64x8(&E_val[E_at + E_stride0 * 8], E_stride0));
+                }
             }
         }
     }

@@ -70,6 +70,19 @@ static void store(Emit *e, const Stmt *s)
     emit_add(e, ");\n");
 }
 
+static void turn(Emit *e, const Stmt *s)
+{
+    emit_helper(e, H_TURN, s->b->type);
+    emit_pointer(e, s->buf, s->a);
+    emit_add(e, ", ");
+    emit_value(e, s->c);
+    emit_add(e, ", ");
+    emit_pointer(e, s->b->buf, s->b->kid[0]);
+    emit_add(e, ", ");
+    emit_value(e, s->b->kid[1]);
+    emit_add(e, ");\n");
+}
+
 /* Whether a loop may look at its end every time: it cannot change. */
 static bool steady(const Val *v)
 {
@@ -157,6 +170,7 @@ static void statement(Emit *e, const Stmt *s, int depth)
         assigned(e, s->a, s->local->type);
         break;
     case S_STORE: store(e, s); break;
+    case S_TURN: turn(e, s); break;
     case S_FOR: loop(e, s, depth); break;
     case S_RETURN: sc_text_add(e->out, "return %lld;\n", (long long)s->step); break;
     case S_SORT:

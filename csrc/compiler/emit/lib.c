@@ -15,11 +15,11 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load",  "store",    "gather",   "scatter",   "select", "min",     "max",    "relu",
-    "abs",   "sqrt",  "shl",      "from_f16", "from_bf16", "to_f16", "to_bf16", "wide",   "sort",
-    "marks", "first", "bits",     "hadd",     "hmax",      "hmin",   "even",    "odd",    "search",
-    "pair",  "pick",  "pick_far", "meet",     "spread",    "dot",    "masked",  "expand", "extract",
-    "ones",  "exp",   "log",      "tanh",     "sigmoid"};
+    "splat",   "load",  "store", "gather",   "scatter",  "turn",      "select", "min",     "max",
+    "relu",    "abs",   "sqrt",  "shl",      "from_f16", "from_bf16", "to_f16", "to_bf16", "wide",
+    "sort",    "marks", "first", "bits",     "hadd",     "hmax",      "hmin",   "even",    "odd",
+    "search",  "pair",  "pick",  "pick_far", "meet",     "spread",    "dot",    "masked",  "expand",
+    "extract", "ones",  "exp",   "log",      "tanh",     "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -54,6 +54,7 @@ void need_helper(Needs *n, Helper h, Type t)
     n->used[h][t.dtype] |= bit(t.lanes);
     need_type(n, t);
     need_type(n, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
+    if (h == H_TURN) need_helper(n, H_LOAD, t), need_helper(n, H_STORE, t);
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
     if (h == H_SPREAD || h == H_MASKED || h == H_EXPAND || (h == H_MARKS && t.lanes > 1))
         n->loose[t.dtype] |= bit(t.lanes);
@@ -110,6 +111,56 @@ static void print_scatter(sc_text *out, Type t)
     for (int k = 0; k < t.lanes; k++)
         sc_text_add(out, k ? "    p[%d * s] = x[%d];\n" : "    p[0] = x[0];\n", k, k);
     sc_text_add(out, "}\n");
+}
+
+/* Of x and y, as rows: every square of d lanes above the diagonal of one that is twice as wide, and that below it, change
+ * places. The row that is asked for, as what is assigned. */
+static void exchanged(sc_text *out, Type t, int d, bool lower)
+{
+    print(out, t, "(%T){");
+    for (int k = 0; k < t.lanes; k++) {
+        const bool right = k & d;
+        sc_text_add(out, "%s%s[%d]", k ? ", " : "", right ? "y" : "x", k + (lower ? d : 0) - (right ? d : 0));
+    }
+    sc_text_add(out, "};\n");
+}
+
+static void print_turn(sc_text *out, Type t)
+{
+    const int n = t.lanes;
+    print(out, t, "SC_INLINE void sc_turn_%N(%E *to, sc_i64 s, const %E *from, sc_i64 t)\n{\n    %T ");
+    sc_text_add(out, "v[%d];\n", n);
+    for (int k = 0; k < n; k++) {
+        sc_text_add(out, "    v[%d] = ", k);
+        print(out, t, "sc_load_%N(from");
+        sc_text_add(out, k ? " + %d * t);\n" : ");\n", k);
+    }
+    for (int d = 1; d < n; d *= 2)
+        for (int k = 0; k < n; k++)
+            if (!(k & d)) {
+                sc_text_add(out, "    sc_exchange%d_", d);
+                print(out, t, "%N(");
+                sc_text_add(out, "&v[%d], &v[%d]);\n", k, k + d);
+            }
+    for (int k = 0; k < n; k++) {
+        print(out, t, "    sc_store_%N(to");
+        sc_text_add(out, k ? " + %d * s, v[%d]);\n" : ", v[%d]);\n", k, k);
+    }
+    sc_text_add(out, "}\n");
+}
+
+/* The rows of a square are exchanged in parts, in pairs: two apart d, their squares of d lanes (Eklundh). */
+static void print_exchanges(sc_text *out, Type t)
+{
+    for (int d = 1; d < t.lanes; d *= 2) {
+        sc_text_add(out, "SC_INLINE void sc_exchange%d_", d);
+        print(out, t, "%N(%T *v, %T *w)\n{\n    const %T x = v[0], y = w[0];\n    v[0] = ");
+        exchanged(out, t, d, false);
+        sc_text_add(out, "    w[0] = ");
+        exchanged(out, t, d, true);
+        sc_text_add(out, "}\n");
+    }
+    print_turn(out, t);
 }
 
 static void print_choice(sc_text *out, Helper h, Type t)
@@ -441,6 +492,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
         sc_text_add(out, "};\n}\n");
         break;
     case H_SCATTER: print_scatter(out, t); break;
+    case H_TURN: print_exchanges(out, t); break;
     case H_SELECT: print_select(out, t); break;
     case H_MIN:
     case H_MAX: print_choice(out, h, t); break;

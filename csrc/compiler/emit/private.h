@@ -12,6 +12,7 @@ typedef enum {
     H_STORE,
     H_GATHER,
     H_SCATTER,
+    H_TURN, /* turn(to, stride, from, stride): a square, transposed */
     H_SELECT,
     H_MIN,
     H_MAX,

@@ -271,6 +271,8 @@ struct Nest {
  *           | "while" val block | "if" val block ["else" (block | "if" ..)]
  *           | "sort" NAME "," NAME "," val                 the first val keys of an i32 or i64 array, none negative;
  *                                                          the second array, as long, is overwritten
+ *           | "turn" NAME "[" val ";" lanes ":" val "]" "=" NAME "[" val ";" lanes ":" val "]"   a square of so many rows,
+ *                                                    as far apart as that says, becomes the other, transposed
  *           | "fetch" NAME "[" val "]"                 the processor may load what stands there; changes nothing
  *           | "return" INT | "#" text to the end of the line       a comment kept in the C
  *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
@@ -336,14 +338,28 @@ struct Val { /* immutable */
     Buf *buf;
     Op reduce; /* O_HRED */
 };
-typedef enum { S_LET, S_SET, S_STORE, S_FOR, S_WHILE, S_IF, S_SORT, S_FETCH, S_RETURN, S_NOTE } StmtOp;
+typedef enum {
+    S_LET,
+    S_SET,
+    S_STORE,
+    S_TURN,
+    S_FOR,
+    S_WHILE,
+    S_IF,
+    S_SORT,
+    S_FETCH,
+    S_RETURN,
+    S_NOTE
+} StmtOp;
 struct Stmt {
     StmtOp op;
     Stmt *next;
     Local *local; /* LET (let and mut), SET, FOR */
-    Val *a, *b;   /* LET SET: a. STORE: [a] = b, strided by c. FOR: a to b. WHILE IF SORT: a */
+    /* LET SET: a. STORE: [a] = b, strided by c. TURN: a square of as many rows as b, a load, has lanes, c apart; row k
+     * is b, k elements on. FOR: a to b. WHILE IF SORT: a */
+    Val *a, *b;
     Val *c;
-    Buf *buf, *spare; /* STORE: buf. SORT: both */
+    Buf *buf, *spare; /* STORE TURN: buf. SORT: both */
     int64_t step;     /* FOR; RETURN: the code */
     Stmt *body, *other;
     const char *text;

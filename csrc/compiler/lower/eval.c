@@ -108,8 +108,7 @@ static int operators(const Val *v)
 static Val *base_let(Low *l, const Tensor *t, Val *base)
 { return lower_let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), base); }
 
-/* twice: the address stands in a load and in a store. */
-static Address address(Low *l, const Expr *e, bool twice)
+Address lower_address(Low *l, const Expr *e, bool twice)
 {
     const Tensor *t = e->tensor;
     Address a = {.base = val_int(l->p, 0)};
@@ -139,8 +138,7 @@ static Address address(Low *l, const Expr *e, bool twice)
     return a;
 }
 
-/* The index of the current piece. */
-static Val *piece_at(Low *l, const Address *a)
+Val *lower_piece_at(Low *l, const Address *a)
 {
     const Vec *v = &l->e.vec;
     Val *off = v->at ? plus(l, v->at, val_int(l->p, v->off)) : val_int(l->p, v->off);
@@ -213,12 +211,12 @@ static Val *access_val(Low *l, const Expr *e)
         return sum_run(l, t);
     if (is_spread(l, e))
         return val_cast(l->p, (Type){(uint8_t)l->p->type, (uint8_t)l->e.vec.lanes}, l->e.vec.entry);
-    Address a = address(l, e, false);
+    Address a = lower_address(l, e, false);
     int lanes = vec ? l->e.vec.lanes : 1;
     const Type type = {(uint8_t)l->p->type, (uint8_t)lanes};
     if (vec && l->e.vec.fibre && !l->e.vec.bits && nest_picks(e, l->e.vec.ix.var))
         return val_cast(l->p, type, picked(l, &a));
-    Val *at = vec ? piece_at(l, &a) : a.base;
+    Val *at = vec ? lower_piece_at(l, &a) : a.base;
     if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
     if (vec && l->e.vec.bits && t != l->e.vec.fibre->t)
         return val_cast(l->p, type, val_masked(l->p, a.buf, lanes, at, l->e.vec.bits));
@@ -327,8 +325,8 @@ void lower_assign(Low *l, const Expr *lhs, Op op, Val *v)
     } else if (tensor_gathers(t)) {
         sparse_store(l, lhs, op, v);
     } else {
-        Address a = address(l, lhs, op != O_CONST);
-        lower_store(l, &a, vec ? piece_at(l, &a) : a.base, op, v);
+        Address a = lower_address(l, lhs, op != O_CONST);
+        lower_store(l, &a, vec ? lower_piece_at(l, &a) : a.base, op, v);
     }
 }
 
@@ -402,7 +400,7 @@ void lower_hoist(Low *l, const Expr *e)
         lower_value(l, e);
         return;
     }
-    if (e->op == O_ACCESS && !in_register(e) && !is_spread(l, e)) address(l, e, false);
+    if (e->op == O_ACCESS && !in_register(e) && !is_spread(l, e)) lower_address(l, e, false);
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) lower_hoist(l, e->kid[k]);
 }
@@ -411,7 +409,7 @@ static void hoist(Low *l, const Nest *n, void *ctx)
 {
     (void)ctx;
     lower_hoist(l, n->eval.rhs);
-    if (depends(l, n->eval.lhs) && !in_register(n->eval.lhs)) address(l, n->eval.lhs, false);
+    if (depends(l, n->eval.lhs) && !in_register(n->eval.lhs)) lower_address(l, n->eval.lhs, false);
 }
 
 /* The note of an evaluation that is one of several. */

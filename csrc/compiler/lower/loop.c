@@ -15,15 +15,21 @@ static void unrolled(Low *l, const Nest *n, int64_t extent)
 }
 
 typedef struct {
+    Low *l;
     Index ix;
+    int vectors;
     bool found;
 } FindVec;
 
+static bool is_vec(const Nest *n, Index ix)
+{ return n->op == N_LOOP && n->kind == L_VEC && n->ix.var == ix.var && n->ix.part == SC_MOD; }
+
+/* Vectors along the tile, but for those of squares, which have a way of their own where it is whole. */
 static void find_vec(const Nest *n, void *ctx)
 {
     FindVec *f = ctx;
-    if (n->op == N_LOOP && n->kind == L_VEC && n->ix.var == f->ix.var && n->ix.part == SC_MOD)
-        f->found = true;
+    f->vectors += is_vec(n, f->ix);
+    if (n->op == N_LOOP && is_vec(n->body, f->ix) && turn_applies(f->l, n)) f->vectors--;
 }
 
 static void tile(Low *l, const Nest *n, Val *base, Val *extent)
@@ -86,10 +92,10 @@ static void runtime_tiles(Low *l, const Nest *n, Val *extent)
 {
     Prog *p = l->p;
     int64_t b = n->ix.block;
-    FindVec f = {.ix = n->ix};
+    FindVec f = {.l = l, .ix = n->ix};
     nest_walk(n->body, find_vec, &f);
     nest_walk(n->body, find_registers, &f);
-    if (!f.found) {
+    if (!f.vectors && !f.found) {
         Stmt **outer;
         Val *at = val_local(p, lower_for(l, lower_index_name(l, n->ix), num(l, 0), extent, b, &outer)->local);
         tile(l, n, at, lower_let(l, "size", val_op(p, O_MIN, num(l, b), val_op(p, O_SUB, extent, at))));
@@ -144,7 +150,7 @@ static void tiles(Low *l, const Nest *n)
 }
 
 /* Blocks of a tensor's level divide the extent evenly (expr/check.c), so their last one is whole. */
-static void dense_loop(Low *l, const Nest *n)
+static void in_order(Low *l, const Nest *n)
 {
     int64_t extent = lower_const_extent(l, &n->ix);
     if (n->unroll && extent >= 0 && extent <= n->unroll) { /* less in a partial tile */
@@ -166,6 +172,8 @@ static void dense_loop(Low *l, const Nest *n)
     lower_body(l, n->body);
     l->tail = outer;
 }
+
+static void dense_loop(Low *l, const Nest *n) { turn_lower(l, n, in_order); }
 
 /* ---- the parallel loop ---- */
 /* Units are positions of the first level of a tensor. */

@@ -391,7 +391,13 @@ void ahead_values(Low *, const Tensor *, Val *at, int64_t n); /* the lines of n 
 void ahead_planes(Low *, const Tensor *, Val *pos);           /* before the tensor enters */
 Val *ahead_last(Low *, const Tensor *, int level);            /* the last position of a level */
 
+/* turn.c: a dense loop, by squares where it copies to where they lie across, and else in order */
+bool turn_applies(Low *, const Nest *loop);
+void turn_lower(Low *, const Nest *loop, void (*in_order)(Low *, const Nest *));
+
 /* eval.c */
+Address lower_address(Low *, const Expr *, bool twice); /* twice: it stands in a load and in a store */
+Val *lower_piece_at(Low *, const Address *);            /* of the current piece */
 Val *lower_value(Low *, const Expr *);
 void lower_eval(Low *, const Nest *);
 void lower_assign(Low *, const Expr *lhs, Op, Val *);

@@ -19,6 +19,8 @@
 #define PANEL_ELEMENTS (256 * 1024)
 #define PANEL_VECTORS 8 /* of a row: as many sums are in registers */
 #define MOMENT 1e9      /* multiply-adds */
+#define NEAR 1024       /* bytes that a processor prefetches ahead */
+#define MANY_A_ROW 256 /* entries that choose a row of the panel: they take far longer than it does to pack */
 /* Panels of FEW to MANY columns are packed row by row, so that whole lines are stored. Of more rows, which often lie a
  * power of two apart, the first level of caches would hold no line for long. */
 enum { STRIP = 16, FEW = 8, MANY = 16 };
@@ -148,9 +150,6 @@ int panel_cut(const Sched *s)
 static Index block(int v, sc_part part, int size)
 { return (Index){.var = (uint8_t)v, .part = (uint8_t)part, .block = size}; }
 
-static Nest *tiles(Sched *s, Nest *body)
-{ return nest_loop(s->p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, body); }
-
 Nest *panel_cuts(Sched *s, Nest *body)
 { return s->cut ? nest_loop(s->p, L_FOR, tensor_level_index(s->a, 0), NULL, body) : body; }
 
@@ -165,6 +164,39 @@ static Tensor *panel_new(Sched *s, Index row)
     return t;
 }
 
+/* Whether the tiles of the result keep the threads of a machine equally busy, each for a moment only: a call that is to
+ * be stopped ends behind one. Each of them goes through all entries then: where these do not fit the last cache, only if
+ * packing takes a part of what they do. Where sums are added to rows of the result, threads that are near each other in
+ * them would take each other's lines as they prefetch. */
+static bool tiles_suit(const Sched *s)
+{
+    const int64_t columns = s->p->var[s->vec].extent, tiles = columns / s->tile, threads = prog_threads(s->p),
+                  size = (int64_t)sc_dtype_size(s->p->type);
+    const double entries = cost_positions(s->p, s->a), rows = (double)s->p->var[s->panel->slot[0].var].extent;
+    const double bytes = entries * (double)(sc_dtype_size(s->a->dtype) + sizeof(int32_t));
+    if (entries * s->tile > MOMENT) return false;
+    if (s->cut ? columns / threads * size < NEAR
+               : bytes > 2 * (double)machine_cache(s->p, 2) && entries > MANY_A_ROW * rows)
+        return false;
+    return tiles >= threads && (tiles % threads == 0 || tiles >= 4 * threads);
+}
+
+/* Threads share the tiles where they can, so that each is packed once; else the rows. */
+static Nest *shared(Sched *s, Nest *rows, Nest *tile)
+{
+    Nest *all = nest_loop(s->p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, tile);
+    if (rows->op == N_LOOP && rows->kind == L_PAR && tiles_suit(s)) rows->kind = L_FOR, all->kind = L_PAR;
+    return all;
+}
+
+/* Something beside the sum varies along the vector. */
+static bool varies(const Sched *s, const Expr *e)
+{
+    if (e == s->sum) return false;
+    if (e->op == O_ACCESS) return in(expr_vars(e), s->vec);
+    return (e->kid[0] && varies(s, e->kid[0])) || (e->kid[1] && varies(s, e->kid[1]));
+}
+
 /* for n/T { work t { t[i, n%T] = x[n,i] } then { par o/16 { work y { for o%16: y[o%16, n%T] = the sum } then
  * { C[n,o] = y } } } }; with blocks of R rows, par o/R in A and the sum is of all of them. */
 static Nest *transposed(Sched *s)
@@ -177,6 +209,7 @@ static Nest *transposed(Sched *s)
     Tensor *t = panel_new(s, index_whole(i)), *y = s->through = work_new(s->p, "y", W_LANE);
     work_slot(y, strip);
     work_slot(y, tile);
+    s->whole = !varies(s, s->rhs);
     Nest *pack = nest_eval(p, work_access(p, t), O_CONST, s->packed);
     if (s->tile >= FEW && s->tile <= MANY)
         pack = nest_loop(p, L_FOR, block(i, SC_MOD, STRIP), NULL, nest_loop(p, L_VEC, tile, NULL, pack));
@@ -185,24 +218,16 @@ static Nest *transposed(Sched *s)
     pack = nest_loop(p, L_FOR, block(i, SC_DIV, STRIP), NULL, pack);
     Nest *sum = product_sum(s, 1, O_CONST);
     if (!blocks) sum = nest_loop(p, L_FOR, strip, NULL, sum);
-    Expr *result = expr_replace(p, s->rhs, s->sum, work_access(p, y));
+    Expr *result = work_access(p, y);
+    if (!s->whole) result = expr_replace(p, s->rhs, s->sum, result);
     Nest *store = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, s->lhs, O_CONST, result));
     Nest *rows = nest_work(p, y, sum, nest_loop(p, L_FOR, tile, NULL, store));
     rows = nest_loop(p, L_PAR, block(o, SC_DIV, strip.block), blocks ? s->a : NULL, rows);
-    return tiles(s, nest_work(p, t, pack, rows));
-}
-
-/* Whether the tiles of the result keep the threads of a machine equally busy, each for a moment only: a call that is to
- * be stopped ends behind one. */
-static bool tiles_suit(const Sched *s)
-{
-    const int64_t tiles = s->p->var[s->vec].extent / s->tile, threads = prog_threads(s->p);
-    if (cost_positions(s->p, s->a) * s->tile > MOMENT) return false;
-    return tiles >= threads && (tiles % threads == 0 || tiles >= 4 * threads);
+    return shared(s, rows, nest_work(p, t, pack, rows));
 }
 
 /* for k/T { for j/N { work t { t[j%N, k%T] = B[j,k] } then { par i { the sum over j%N in A } } } }; without cuts
- * the panel has all rows. Threads share the tiles where they can, so that each is packed once; else the rows. */
+ * the panel has all rows. */
 static Nest *straight(Sched *s)
 {
     Prog *p = s->p;
@@ -212,11 +237,7 @@ static Nest *straight(Sched *s)
     Nest *pack =
         nest_loop(p, L_VEC, product_vec(s), NULL, nest_eval(p, work_access(p, t), O_CONST, s->packed));
     Nest *rows = product_rows(s);
-    const bool shared = tiles_suit(s) && rows->op == N_LOOP && rows->kind == L_PAR;
-    if (shared) rows->kind = L_FOR;
-    Nest *all = tiles(s, panel_cuts(s, nest_work(p, t, nest_loop(p, L_FOR, row, NULL, pack), rows)));
-    if (shared) all->kind = L_PAR;
-    return all;
+    return shared(s, rows, panel_cuts(s, nest_work(p, t, nest_loop(p, L_FOR, row, NULL, pack), rows)));
 }
 
 bool panel_straight(const Sched *s) { return expr_unit_var(s->packed) == s->vec; }

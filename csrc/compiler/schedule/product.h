@@ -28,6 +28,7 @@ typedef struct {
     Expr *packed;    /* a dense factor that is packed first */
     Tensor *panel;   /* the workspace that it is packed into, a tile of the vector at a time */
     Tensor *through; /* the workspace that takes the sums instead of the result */
+    bool whole;      /* it takes the values of the result, which are then only copied */
 } Sched;
 
 /* ---- product_sum.c ---- */

@@ -161,8 +161,9 @@ static void unroll_positions(Sched *s, ProductStep *last)
 /* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */
 Nest *product_write(Sched *s, Expr *sum, Op store)
 {
-    if (s->through) return nest_eval(s->p, work_access(s->p, s->through), store, sum);
-    return nest_eval(s->p, s->lhs, store, expr_replace(s->p, s->rhs, s->sum, sum));
+    Expr *to = s->through ? work_access(s->p, s->through) : s->lhs;
+    if (!s->through || s->whole) sum = expr_replace(s->p, s->rhs, s->sum, sum);
+    return nest_eval(s->p, to, store, sum);
 }
 
 /* The registers that sum up, with one slot for every kept index inside a dense block. */

@@ -442,6 +442,21 @@ static Stmt *read_fetch(StmtReader *r)
     return s;
 }
 
+static Stmt *read_turn(StmtReader *r)
+{
+    Stmt *s = stmt_new(r, S_TURN);
+    int lanes;
+    s->buf = find_buf(r, lex_name(&r->lx, "an array"));
+    if (!s->buf) wrong(r, "turn takes two places%s", "");
+    lex_expect(&r->lx, "[", "after the name of a buffer");
+    s->a = read_place(r, &lanes, &s->c);
+    lex_expect(&r->lx, "=", "after the place of a square");
+    s->b = read_val(r, 1);
+    if (s->b->op != O_LOAD || s->b->type.lanes != lanes)
+        wrong(r, "the square in '%s' is turned from one of as many rows", s->buf->name);
+    return s;
+}
+
 static Stmt *read_stmt(StmtReader *r)
 {
     Lexer *lx = &r->lx;
@@ -451,6 +466,7 @@ static Stmt *read_stmt(StmtReader *r)
     if (lex_accept(lx, "for")) return read_for(r);
     if (lex_accept(lx, "while")) return read_test(r, S_WHILE);
     if (lex_accept(lx, "if")) return read_test(r, S_IF);
+    if (lex_accept(lx, "turn")) return read_turn(r);
     if (lex_accept(lx, "sort")) return read_sort(r);
     if (lex_accept(lx, "fetch")) return read_fetch(r);
     if (!lex_accept(lx, "return")) return read_assign(r);

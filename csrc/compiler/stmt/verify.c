@@ -275,6 +275,16 @@ static void check_store(StmtVerifier *v, const Stmt *s)
     check_same(v, s->buf->name, (Type){(uint8_t)s->buf->dtype, s->b->type.lanes}, s->b->type);
 }
 
+/* Vectors of numbers that are as wide in memory: shuffles move them. */
+static void check_turn(StmtVerifier *v, const Stmt *s)
+{
+    check_store(v, s);
+    if (s->b->op != O_LOAD || !s->b->kid[1] || !s->c || s->b->type.lanes < 2 || s->b->type.lanes > 16 ||
+        s->b->type.dtype == SC_BOOL)
+        WRONG(v, "a square of %s in %s: expected two places with 2 to 16 strided lanes", text(v, s->b->type),
+              s->buf->name);
+}
+
 static void check_for(StmtVerifier *v, const Stmt *s, int depth)
 {
     check_value(v, s->a, 1);
@@ -313,6 +323,7 @@ static void check_stmt(StmtVerifier *v, const Stmt *s, int depth)
         check_same(v, s->local->name, s->local->type, s->a->type);
         break;
     case S_STORE: check_store(v, s); break;
+    case S_TURN: check_turn(v, s); break;
     case S_FOR: check_for(v, s, depth); break;
     case S_WHILE:
     case S_IF:
