@@ -81,9 +81,10 @@ class Traces:
     def left(self) -> list[str]:
         """What is left, in words."""
         elsewhere = self._abandoned() - self.elsewhere
-        if elsewhere:
-            time.sleep(0.5)  # others may be at its beginning or end
-            elsewhere &= self._abandoned()
+        for _ in range(20):  # others may be at its beginning or end, and wait for a processor there
+            if elsewhere:
+                time.sleep(0.5)
+                elsewhere &= self._abandoned()
         found = [f"descriptor {n}" for n in self._descriptors() - self.descriptors]
         found += [f"file {f}" for f in [*os.listdir(self.folder), *elsewhere]]
         with suppress(ChildProcessError):
