@@ -913,3 +913,33 @@ def test_terms_that_are_skipped_attain_their_extremum(form):
         A = scorch.sparse(G, format=form)
         dense(scorch.evaluate(text, G=A, x=x, s=s, implicit="skip")).sum().backward()
         assert torch.allclose(x.grad, want[0], rtol=1e-4) and torch.allclose(s.grad, want[1], rtol=1e-4)
+
+
+MANY_READS = {  # of one sparse operand, in several orders of its dimensions
+    "R[i,l,j] = A[i,j,l] * A[l,j,i] * A[j,i,l]": lambda a: torch.einsum("ijl,lji,jil->ilj", a, a, a),
+    "R[i,l,j] = (A[j,i,l] + A[j,l,i]) * A[l,i,j]": lambda a: (
+        torch.einsum("jil,lij->ilj", a, a) + torch.einsum("jli,lij->ilj", a, a)
+    ),
+    "R[i,l,j] = (A[j,l,i] - A[j,i,l]) * A[l,j,i] * A[l,i,j] * A[l,i,i]": lambda a: torch.einsum(
+        "ilj,lji,lij,lii->ilj", a.permute(2, 1, 0) - a.permute(1, 2, 0), a, a, a
+    ),
+    "R[j] min= A[i,j,i] * A[j,j,i] * A[j,i,j]": lambda a: torch.einsum("iji,jji,jij->ij", a, a, a).amin(0),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("fmt", ["csf", "coo", "compressed(0), compressed(1), dense(2)"])
+@pytest.mark.parametrize("expression", MANY_READS)
+def test_an_operand_that_is_read_in_many_orders(expression, fmt):
+    d = randn(4, 4, 4) * (randn(4, 4, 4, seed=2) > -0.5)
+    compare(lambda a: scorch.evaluate(expression, A=a), MANY_READS[expression], d, fmt)
+
+
+def test_second_derivatives_of_an_operand_that_is_read_in_many_orders():
+    a = scorch.sparse(randn(3, 3, 3) * (randn(3, 3, 3, seed=2) > 0), "csf")
+
+    def f(values):
+        return scorch.evaluate("R[i,j] = A[i,j,k] * A[k,j,i] * A[j,i,k]", A=a._with_values(values)).to_dense()
+
+    values = a.values().clone().requires_grad_()
+    assert torch.autograd.gradcheck(f, values) and torch.autograd.gradgradcheck(f, values)

@@ -147,7 +147,7 @@ static void walk_access(Walk *w, Expr *e, Expr *adj)
         fail(d->p, SC_ENOTIMPL, e->pos, "the gradient has more than %d terms; split the expression",
              MAXSHARE);
     value = derive_sum(d, value, w->scope & ~expr_free(e), w->scope);
-    d->share[d->nshare++] = (Share){derive_operand(d, e->tensor), e, value};
+    d->share[d->nshare++] = (Share){derive_operand(d, e->tensor), e, value, false};
 }
 
 /* The terms of an extremum as they are compared with it: two kernels round what they compute as each finds best, so terms
@@ -283,26 +283,62 @@ static void walk(Walk *w, Expr *e, Expr *adj)
 }
 
 /* ---- gradients of tensors ---- */
-static bool is_diagonal(const Expr *at)
+/* The pairs of dimensions that an access has one index for. */
+static uint32_t diagonal(const Expr *at)
 {
-    for (int i = 0; i < at->tensor->ndim; i++)
-        for (int j = 0; j < i; j++)
-            if (at->ix[i].var == at->ix[j].var) return true;
-    return false;
+    uint32_t pairs = 0;
+    for (int i = 0, pair = 0; i < at->tensor->ndim; i++)
+        for (int j = 0; j < i; j++, pair++) pairs |= (uint32_t)(at->ix[i].var == at->ix[j].var) << pair;
+    return pairs;
 }
 
-/* A share on a diagonal, from a dense temporary, at the indices of another share that is on none. */
-static void off_diagonal(Derive *d, Share *s)
+/* Whether a share is on a diagonal that another one of the same tensor is not on. */
+static bool is_off(const Derive *d, const Share *s)
 {
-    const Share *other = NULL;
+    bool any = false;
     for (int k = 0; k < d->nshare; k++)
-        if (d->share[k].to == s->to && !is_diagonal(d->share[k].at)) other = &d->share[k];
-    if (!other) return;
+        any |= d->share[k].to == s->to && diagonal(s->at) & ~diagonal(d->share[k].at);
+    return any;
+}
+
+/* A share from a temporary of its own, which is like a sparse tensor or, null, dense. */
+static void take_out(Derive *d, Share *s, Tensor *like)
+{
     Tensor *t = derive_tensor(d, "t", false);
     Line *l = derive_line(d, t, O_CONST, -1);
     l->share[l->n++] = derive_new_share(d, s->to, s->at, s->value);
+    l->like = like;
+    if (like) t->format = like->format;
     t->ndim = s->to->ndim;
-    *s = (Share){s->to, other->at, derive_access(d, t, other->at->ix)};
+    *s = (Share){s->to, s->at, derive_access(d, t, s->at->ix), true};
+}
+
+/* How many sparse tensors e reads in another order of dimensions than `at`. */
+static int crossed(const Expr *e, const Expr *at)
+{
+    int n = 0, last = -1;
+    bool crosses = false;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n += crossed(e->kid[k], at);
+    if (!derive_reads_sparse(e, NULL)) return n;
+    for (int i = 0; i < e->tensor->ndim; i++)
+        for (int j = 0; j < at->tensor->ndim; j++) {
+            if (at->ix[j].var != e->ix[i].var) continue;
+            crosses |= j <= last;
+            last = j;
+        }
+    return n + crosses;
+}
+
+/* Whether the n shares of a sparse tensor are each computed by itself and then added: one kernel of all would merge
+ * many tensors that it reads in different orders of their dimensions. */
+static bool go_apart(const Derive *d, const Tensor *t, int n)
+{
+    int all = 0;
+    for (int k = 0; k < d->nshare; k++)
+        if (d->share[k].to == t) all += crossed(d->share[k].value, d->share[k].at);
+    const bool fits = d->nline + n + d->p->nin + 2 * d->p->nout < SC_MAXOP;
+    return d->apart && !d->p->skip && derive_sparse(t) && n > 1 && all > MAXCROSSED && fits;
 }
 
 /* In skip mode a point of a line counts where all that is sparse in it is stored, which differs among the shares: those
@@ -311,7 +347,7 @@ static void stand_alone(Derive *d, Share *s)
 {
     if (expr_has(s->value, O_REDUCE) || expr_any(s->value, derive_reads_sparse, NULL))
         s->value = derive_temporary(d, "t", s->value);
-    if (is_diagonal(s->at)) off_diagonal(d, s);
+    if (is_off(d, s)) take_out(d, s, NULL);
 }
 
 /* The sum of the shares of t, as the line that assigns it; null where there are none. */
@@ -324,6 +360,9 @@ static Line *collect(Derive *d, Tensor *t, int of)
     if (!n) return NULL;
     for (int k = 0; d->p->skip && n > 1 && k < d->nshare; k++)
         if (d->share[k].to == t) stand_alone(d, &d->share[k]);
+    const bool apart = go_apart(d, t, n);
+    for (int k = 0; apart && k < d->nshare; k++)
+        if (d->share[k].to == t) take_out(d, &d->share[k], t);
     Tensor *g = derive_tensor(d, t->name, true);
     Line *l = derive_line(d, g, O_CONST, of);
     for (int k = 0; k < d->nshare; k++) {
@@ -356,7 +395,7 @@ static Expr *incoming(Derive *d, Expr *lhs)
     if (own) {
         if (d->nshare == MAXSHARE)
             fail(d->p, SC_ENOTIMPL, -1, "the gradient has more than %d terms", MAXSHARE);
-        d->share[d->nshare++] = (Share){t, lhs, own};
+        d->share[d->nshare++] = (Share){t, lhs, own, false};
     }
     const Line *l = collect(d, t, -1);
     Index ix[SC_MAXDIM] = {0};

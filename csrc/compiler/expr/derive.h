@@ -9,13 +9,14 @@
 typedef struct {
     Tensor *to;
     Expr *at, *value;
+    bool whole; /* value is a temporary, read at each dimension by itself though `at` may be on a diagonal */
 } Share;
 
 typedef struct {
     Tensor *t;    /* sparse: a temporary that inference may find to be so */
     Op reduce;    /* as in Assign */
     int of;       /* the operand whose gradient this is, or -1 */
-    Tensor *like; /* the sparse result whose adjoint this is, and whose structure it has; or null */
+    Tensor *like; /* the sparse tensor whose adjoint this is, or a part of it, with its structure; or null */
     /* Dimensions that t has among those of the access; all but in gradients of dense operands. */
     uint32_t has;
     int n;

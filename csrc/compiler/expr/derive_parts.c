@@ -185,7 +185,7 @@ Tensor *derive_tensor(Derive *d, const char *stem, bool grad)
 Share *derive_new_share(Derive *d, Tensor *to, Expr *at, Expr *value)
 {
     Share *s = NEW(d->p, Share);
-    *s = (Share){to, at, value};
+    *s = (Share){to, at, value, false};
     return s;
 }
 

@@ -165,6 +165,7 @@ static Expr *write_share(Writer *w, const Share *s, const int *left)
 {
     Names names;
     Expr *eyes = NULL;
+    if (s->whole) return access_to(w, s->value->tensor, s->to->ndim, left);
     memset(&names, -1, sizeof names);
     for (int i = 0; i < s->to->ndim; i++) {
         const int v = s->at->ix[i].var;
@@ -346,7 +347,9 @@ static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
         if (!sc_format_is_dense(&t->format)) ask_like(g, number, SC_FROM_OPERAND, l->of);
     }
     const bool sparse = l->of < 0 && derive_sparse(l->t) && !w->dense;
-    if (l->like && sparse) ask_like(g, number, SC_FROM_RESULT, l->like->arg - w->d->p->nin);
+    if (l->like && sparse && l->like->role == T_IN) ask_like(g, number, SC_FROM_OPERAND, l->like->arg);
+    if (l->like && sparse && l->like->role != T_IN)
+        ask_like(g, number, SC_FROM_RESULT, l->like->arg - w->d->p->nin);
     if (!rq->ask_like[number] && !sparse && sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
         fail(w->d->p, err.code, -1, "%s", err.msg);
 }
