@@ -252,6 +252,22 @@ def test_functions_that_read_coordinates_get_csr():
         a.release()
 
 
+@pytest.mark.parametrize(
+    ("text", "f"),
+    [
+        ("R[k] = A[k,k] * A[i,k] * A[k,i]", lambda a: a.diagonal() * (a * a.T).sum(0)),
+        ("R[k] = A[i,k] * A[k,i]", lambda a: (a * a.T).sum(0)),
+    ],
+)
+def test_products_of_entries_with_each_other_get_csr(text, f):
+    d = matrix(12, 12).double()
+    a, b = scorch.sparse(d, format="csr of rows(> 2) + coo").requires_grad_(), d.clone().requires_grad_()
+    assert "converted to csr" in scorch.explain(text, A=a)
+    scorch.evaluate(text, A=a).sum().backward()
+    f(b).sum().backward()
+    torch.testing.assert_close(a.grad.to_dense(), b.grad * (d != 0))
+
+
 def test_threads_of_a_tensor_see_one_structure():
     a = scorch.sparse(matrix(), format=FORMATS[0])
     b = a * 3

@@ -8,7 +8,8 @@
  * over several composed operands multiply out, as long as there are few terms. Indices of sums are named anew in each
  * term, since an index of two terms is summed in neither. A result with the structure of a composed operand that its
  * right side is linear in has the same parts, and each has an assignment. Every other access stays: that operand is
- * wanted whole. So is what makes a sparse result with another structure, where sums of sums would be merged. */
+ * wanted whole. So are those of which one has all indices of the other, as in A[i,k] * A[k,i]: all parts of one would be
+ * merged with all of the other. So is what makes a sparse result with another structure, where sums of sums would be merged. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,11 +136,19 @@ static bool is_dense(const Expr *e)
     return __builtin_popcount(kept) < 2 || (kept & ~expr_covered(e));
 }
 
+/* Whether e reads a composed operand that has all indices of the access `at`, or none but those. */
+static bool meets(const Composer *c, const Expr *at, const Expr *e)
+{
+    const uint32_t a = expr_free(at), b = expr_free(e);
+    if (count_parts(c, e) && e->tensor != at->tensor && (!(a & ~b) || !(b & ~a))) return true;
+    return (e->kid[0] && meets(c, at, e->kid[0])) || (e->kid[1] && meets(c, at, e->kid[1]));
+}
+
 /* A composed operand that the sum is linear in, of at most so many parts; null where there is none. */
 static const Tensor *find_linear(const Composer *c, const Expr *sum, const Expr *e, int most)
 {
     const int n = count_parts(c, e);
-    if (n && n <= most && degree(sum, e->tensor) == LINEAR) return e->tensor;
+    if (n && n <= most && degree(sum, e->tensor) == LINEAR && !meets(c, e, sum)) return e->tensor;
     for (int k = 0; k < 2; k++) {
         const Tensor *t = e->kid[k] ? find_linear(c, sum, e->kid[k], most) : NULL;
         if (t) return t;
