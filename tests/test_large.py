@@ -453,6 +453,8 @@ def test_what_is_too_wide_says_so():
     with pytest.raises(MemoryError, match=r'C is computed dense .* implicit="skip" with format='):
         scorch.evaluate(largest, A=square)
     assert scorch.evaluate(largest, A=square, implicit="skip", format="csr").values().tolist() == [-6]
+    with pytest.raises(MemoryError, match=r"R is computed dense .*, as vectors of max= and min= are"):
+        scorch.evaluate("R[i] max= A[i,j]", A=tall, implicit="skip", format="coo")
     with pytest.raises(ValueError, match="2\\^63"):
         scorch.coo([[1], [2]], [1.0], (2**32, 2**32))
     with pytest.raises(MemoryError, match="out of memory"):

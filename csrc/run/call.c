@@ -117,10 +117,12 @@ static int advised(const sc_program *p, sc_err *err)
             continue;
         const sc_err e = *err;
         *err = (sc_err){0};
-        return sc_error(err, e.code,
-                        "%s: %s is computed dense before it is made sparse; of max= and min=, "
-                        "implicit=\"skip\" with format= leaves missing entries out and needs no dense tensor",
-                        e.msg, p->made[r].name);
+        return sc_error(err, e.code, "%s: %s is computed dense before it is made sparse%s", e.msg,
+                        p->made[r].name,
+                        p->result[r].fill ? ", as vectors of max= and min= are: "
+                                            "number the coordinates that occur anew, so that there are fewer"
+                                          : "; of max= and min= to a matrix, implicit=\"skip\" with format= "
+                                            "leaves missing entries out and needs no dense tensor");
     }
     return err->code;
 }
