@@ -185,7 +185,8 @@ def coo(
         values: [n], of any real type; the result is differentiable in them. Ones of the default type if
             None; chunks bring their own.
         shape: the extents; one more than the largest coordinates if None.
-        format: "auto" is csr for matrices, csf for more dimensions.
+        format: "auto" is csr for matrices, csf for more dimensions. csr has a number for each row: where rows
+            outnumber entries many times, "coo" or "csf" takes less memory.
         index_dtype: torch.int32 or torch.int64; by default int32 where it fits.
 
     Raises:
