@@ -866,6 +866,22 @@ def test_ties_share_a_gradient_as_those_of_amax_do(form):
     torch.testing.assert_close(g.to_dense(), h * (d != 0))
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_extremum_that_is_nan_has_a_gradient_of_nan(form):
+    d = torch.tensor([[torch.nan, 0, 1, 0], [2, 3, 0, 0]], dtype=torch.float64)
+    for f, g in (
+        (torch.amax, torch.amax), (torch.max, torch.amax), (torch.min, torch.amin),
+        (lambda a: torch.amin(a, 1).sum(), lambda a: torch.amin(a, 1).sum()),
+        (lambda a: sum(torch.aminmax(a, dim=0)).sum(), lambda a: sum(torch.aminmax(a, dim=0)).sum()),
+        (lambda a: a.reshape(1, 2, 4).amax(2).to_dense().sum(), lambda a: a.amax(1).sum()),
+    ):  # fmt: skip
+        a, b = scorch.sparse(d, form).requires_grad_(), d.clone().requires_grad_()
+        f(a).backward()
+        g(b).backward()
+        wanted = torch.where(stored(a) > 0, b.grad, 0)
+        torch.testing.assert_close(a.grad.to_dense(), wanted, equal_nan=True)
+
+
 # ---- extrema of what is computed ----
 COMPUTED = {
     "R[j,k] max= c[j]*G[m,k] - H[m,k]*d[k]": lambda c, d, G, H: (c[:, None, None] * G - H * d).amax(1),

@@ -8,7 +8,7 @@
  * to the first, so that a temporary has all its shares when its own turn comes.
  *
  *   sums          the adjoint is the same at every point
- *   max=, min=    shared evenly among the points that attain the extremum
+ *   max=, min=    shared evenly among the points that attain the extremum; NaN where it is, which none attains
  *   max, min      half to each side where they are equal
  *   relu, abs     0 at 0;  comparisons and stored() have no gradient
  *   skip          every sparse operand of an assignment must be stored where the point counts
@@ -191,7 +191,6 @@ static void walk_reduce(Walk *w, Expr *e, Expr *adj)
     } else {
         Expr *terms = terms_of(w, e), *hit = binary(w, O_EQ, terms, attained(w, e, terms));
         Expr *n = derive_assign(d, derive_tensor(d, "n", false), expr_free(e), O_ADD, hit);
-        n = binary(w, O_MAX, n, number(w, 1)); /* of NaN there is none */
         walk(w, body, binary(w, O_DIV, binary(w, O_MUL, adj, hit), n));
     }
     w->scope = outer;
