@@ -363,5 +363,10 @@ def test_windows_and_shuffles():
         agrees(f, blocks, ["csr", "coo"])
     index = torch.tensor([[3, 0], [7, 3]])
     agrees(lambda a: F.embedding(index, a), matrix())
-    with pytest.raises(NotImplementedError, match="max_norm"):
-        F.embedding(index, scorch.sparse(matrix()), max_norm=1.0)
+    agrees(lambda a: F.embedding(index, a, 0, scale_grad_by_freq=True), matrix(), gradients=False)
+    table = scorch.sparse(matrix()).requires_grad_()
+    for option, value, advice in (
+        ("max_norm", 1.0, "renorm"), ("padding_idx", 0, "backward"), ("scale_grad_by_freq", True, "backward"),
+    ):  # fmt: skip
+        with pytest.raises(NotImplementedError, match=f"no {option}.*{advice}"):
+            F.embedding(index, table, **{option: value})

@@ -468,16 +468,21 @@ def embedding(
     weight: torch.Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
-    *how: object,
-    **named: object,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> torch.Tensor:
     """``F.embedding``: rows of a sparse table, sparse, as ``weight[input]`` of one index are."""
     if isinstance(input, SparseTensor) or max_norm is not None:
         raise NotImplementedError(
-            "embedding: expected dense indices, and no max_norm, which changes the table"
+            "embedding: expected dense indices, and no max_norm, which changes the table: call torch.renorm "
+            "on the table first"
         )
-    if padding_idx is not None and needs_grad(weight):
-        raise NotImplementedError("embedding: expected no padding_idx for a table that requires a gradient")
+    if (padding_idx is not None or scale_grad_by_freq) and needs_grad(weight):
+        raise NotImplementedError(
+            "embedding: expected no padding_idx and no scale_grad_by_freq for a table that requires a "
+            "gradient: leave them out, and change the rows of its grad after backward"
+        )
     return index_select(weight, 0, input.reshape(-1)).reshape((*input.shape, weight.shape[1]))
 
 
