@@ -144,6 +144,32 @@ def test_sparse_sources():
     same(torch.index_copy(scorch.sparse(a), 0, ROWS, few), torch.index_copy(a, 0, ROWS, FEW))
 
 
+def test_narrow_indices():
+    """An index of int32 is one of int64, also where places are more than it counts."""
+    agrees(lambda a: a.gather(0, COLUMNS.int()), matrix(), ["csr", "coo"])
+    agrees(lambda a: a.scatter(1, COLUMNS.int(), 2.5), matrix(), ["csr", "coo"])
+    at, one = torch.tensor([100_000], dtype=torch.int32), torch.ones(1)
+    a = scorch.coo([[0], [0]], one, (2**17, 2**17))
+    for written in (
+        a.index_put((at, at), one),
+        a.scatter(0, at[None], 1.0).T,
+        a.put(torch.tensor([-1]).int(), one),
+    ):
+        assert written.nnz == 2 and written.shape == a.shape
+    assert a.index_put((at, at), one)[100_000, 100_000] == 1
+
+
+def test_indices_that_are_no_integers():
+    a, row = scorch.sparse(matrix()), ROWS.double()
+    for f in (
+        a.take, lambda i: a.gather(0, i[None]), lambda i: a.scatter(0, i[None], 1.0),
+        lambda i: a.index_add(0, i, FEW), lambda i: a.index_fill(0, i, 1.0),
+        lambda i: a.put(i, FEW[0, :3]), lambda i: a.index_put((i,), FEW),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match="an index of int32 or int64, got"):
+            f(row)
+
+
 def test_what_is_written_is_checked():
     a = scorch.sparse(matrix())
     for f, kind, says in (

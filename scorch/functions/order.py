@@ -16,7 +16,7 @@ import torch
 from .. import _torch
 from ..tensor.entries import Entries, add_up, counts, entries, find, places, ravel, runs, unravel
 from ..tensor.format import layout
-from ..tensor.index import axis, lookup
+from ..tensor.index import axis, lookup, positions
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, carries
 from .dynamic import unwrapped
@@ -275,14 +275,14 @@ def gather(input: SparseTensor, dim: int, index: torch.Tensor, *, sparse_grad: b
     if any(n > m for d, (n, m) in enumerate(zip(index.shape, input.shape, strict=True)) if d != dim):
         raise ValueError(f"gather: an index {list(index.shape)} is larger than {list(input.shape)}")
     inner = torch.meshgrid([torch.arange(n, device="cpu") for n in index.shape], indexing="ij")
-    index = torch.ops.scorch.inside(index, input.shape[dim])
+    index = positions("gather", index, input.shape[dim])
     return lookup(input, [index if d == dim else x for d, x in enumerate(inner)])
 
 
 def take(input: SparseTensor, index: torch.Tensor) -> torch.Tensor:
     """``torch.take``: dense, of the shape of the index."""
     input = input if input._ndim else input.reshape(1)
-    index = torch.ops.scorch.inside(index, input.numel())
+    index = positions("take", index, input.numel())
     return lookup(input, [w.view(index.shape) for w in unravel(index.reshape(-1), input.shape)])
 
 

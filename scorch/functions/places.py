@@ -26,7 +26,7 @@ from ..tensor.entries import (
     ravel,
     unravel,
 )
-from ..tensor.index import as_selection, asked, axis
+from ..tensor.index import as_selection, asked, axis, positions
 from ..tensor.join import diagonal
 from ..tensor.sparsetensor import SparseTensor
 from .pointwise import expand
@@ -120,7 +120,7 @@ def _keys(name: str, a: SparseTensor, dim: int, index: torch.Tensor) -> torch.Te
             f"{list(a.shape)}, got {list(index.shape)}"
         )
     at = unravel(torch.arange(index.numel(), device="cpu"), index.shape)
-    at[dim] = torch.ops.scorch.inside(index.reshape(-1), a.shape[dim])
+    at[dim] = positions(name, index.reshape(-1), a.shape[dim])
     return ravel(at, a.shape)
 
 
@@ -193,7 +193,7 @@ def scatter_reduce(
 # ---- a list along a dimension ----
 def _listed(name: str, a: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
     """Places along a dimension, checked with the source that goes there."""
-    index = torch.ops.scorch.inside(index.reshape(-1).long(), a.shape[dim])
+    index = positions(name, index.reshape(-1), a.shape[dim])
     wanted = [index.numel() if d == dim else n for d, n in enumerate(a.shape)]
     if source.dim() and list(source.shape) != wanted:
         raise ValueError(f"{name}: expected a source of {wanted}, got {list(source.shape)}")
@@ -246,7 +246,7 @@ def index_fill(
 ) -> torch.Tensor:
     """``torch.index_fill``, sparse: the number 0 is stored nowhere, any other in all that it fills."""
     dim = axis(dim, input._ndim)
-    index, _ = distinct(torch.ops.scorch.inside(index.reshape(-1).long(), input.shape[dim]))
+    index, _ = distinct(positions("index_fill", index.reshape(-1), input.shape[dim]))
     kept = _cleared(input, dim, index)
     if isinstance(value, Number) and value == 0:
         return _merged(input, kept, kept.indices[:, :0], kept.values[:0])
@@ -339,7 +339,7 @@ def index_put(
     if not at or len(at) > input._ndim:
         raise IndexError(f"index_put: expected 1 to {input._ndim} indices, got {len(at)}")
     at = torch.broadcast_tensors(
-        *(torch.ops.scorch.inside(x, n) for x, n in zip(at, input.shape, strict=False))
+        *(positions("index_put", x, n) for x, n in zip(at, input.shape, strict=False))
     )
     rest = tuple(input.shape[len(at) :])
     shape = (*at[0].shape, *rest)
@@ -354,5 +354,5 @@ def put(
     input: SparseTensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False
 ) -> torch.Tensor:
     """``torch.put``, sparse: places count in row-major order."""
-    key = torch.ops.scorch.inside(index.reshape(-1), input.numel())
+    key = positions("put", index.reshape(-1), input.numel())
     return _changed(input, key, (_add if accumulate else _overwrite)(_flat(source)))

@@ -40,6 +40,13 @@ Selection = int | slice | torch.Tensor
 
 
 # ---- what an index says ----
+def positions(name: str, index: torch.Tensor, extent: int) -> torch.Tensor:
+    """An index of a function of torch as int64, in range."""
+    if index.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"{name}: expected an index of int32 or int64, got {index.dtype}: call .long() first")
+    return torch.ops.scorch.inside(index.long(), extent)
+
+
 def as_selection(item: object, extent: int, dim: int) -> Selection:
     """An int in range, a slice with a positive step, or int64 coordinates in range."""
     if isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype != torch.bool:
