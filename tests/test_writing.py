@@ -134,10 +134,20 @@ def test_out():
         (lambda a, out: torch.cat([a, a], out=out), (12, 6)),
         (lambda a, out: torch.cumsum(a, 1, out=out), (6, 6)),
         (lambda a, out: torch.linalg.norm(a, out=out), ()),
+        (lambda a, out: torch.pow(a, 2, out=out), (6, 6)),
+        (lambda a, out: torch.masked_select(a, d > 0.5, out=out), (0,)),
+        (lambda a, out: torch.outer(a[0], a[1], out=out), (0,)),
+        (lambda a, out: torch.linalg.matrix_power(a, 2, out=out), (6, 6)),
+        (lambda a, out: torch.nn.functional.normalize(a, out=out), (6, 6)),
     ):
         out, wanted = torch.empty(shape), torch.empty(shape)
         assert f(a, out) is out
         same(out, f(d, wanted))
+    out = torch.empty(6, 12)[:, ::2]
+    assert torch.outer(a[0], a[1], out=out) is out
+    same(out, torch.outer(d[0], d[1]))
+    torch.sparse.sampled_addmm(a, x, x.T, out=out)
+    same(out, torch.where(d == 0, 0, x @ x.T) + d)
     out = torch.empty(6), torch.empty(6, dtype=torch.int64)
     values, _ = torch.max(a, 1, out=out)
     assert values is out[0] and torch.equal(values, d.amax(1))

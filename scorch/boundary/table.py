@@ -95,21 +95,21 @@ def _with_second(f: Callable, name: str) -> Callable:
 
 # ---- products ----
 for _name in (
-    "mm", "mv", "bmm", "dot", "inner", "outer", "matmul", "einsum", "addmm", "addmv", "addr", "addbmm",
+    "mm", "mv", "bmm", "dot", "inner", "matmul", "einsum", "addmm", "addmv", "addr", "addbmm",
     "baddbmm",
 ):  # fmt: skip
     _put_any(getattr(products, _name), _name)
 _put_any(products.mm, "smm")
-_put_any(products.outer, "ger")
+_put_any(_with_out(products.outer), "outer", "ger")
 _put_any(_with_second(products.dot, "other"), "vdot")
 _put_any(products.matmul, "__matmul__")
 _put_any(products.rmatmul, "__rmatmul__")
 _put_any(products.mm, "mm", homes=(torch.sparse,))
 _put_any(products.addmm, "addmm", homes=(torch.sparse,))
-_put_any(products.sampled_addmm, "sampled_addmm", homes=(torch.sparse,))
+_put_any(_with_out(products.sampled_addmm), "sampled_addmm", homes=(torch.sparse,))
 _put_any(products.multi_dot, "multi_dot", homes=(torch.linalg,))
 _put_any(products.matmul, "matmul", homes=(torch.linalg,))
-_put_any(products.matrix_power, "matrix_power", homes=(*_HOMES, torch.linalg))
+_put_any(_with_out(products.matrix_power), "matrix_power", homes=(*_HOMES, torch.linalg))
 _put_any(lambda *matrices, out=None: products.multi_dot(matrices, out=out), "chain_matmul")
 HANDLERS[torch.sparse.mm] = products.sparse_mm
 HANDLERS[F.linear] = products.linear
@@ -167,7 +167,7 @@ HANDLERS[torch.Tensor.__setitem__] = index.setitem
 HANDLERS[torch.Tensor.__iter__] = lambda a: iter(index.unbind(a))
 for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
     _put(getattr(index, _name), _name)
-_put_any(index.masked_select, "masked_select")
+_put_any(_with_out(index.masked_select), "masked_select")
 for _name in (
     "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce",
     "index_put", "put", "masked_scatter", "select_scatter", "slice_scatter", "diagonal_scatter",
@@ -358,7 +358,7 @@ for _names, _keeps, _homes in (
                 ALONE.update([_f] if _keeps and callable(_f) else [])
 _polygamma = pointwise.unary(lambda values, n: torch.polygamma(n, values), "polygamma", False)
 for _home in (torch, torch.special):
-    _put_any(lambda n, input, *, out=None: _polygamma(input, n), "polygamma", homes=(_home,))
+    _put_any(_with_out(lambda n, input: _polygamma(input, n)), "polygamma", homes=(_home,))
 _put(lambda input, n: _polygamma(input, n), "polygamma", homes=(torch.Tensor,))
 for _name, _function in (
     ("neg", torch.neg),
@@ -397,8 +397,8 @@ _put_any(
     ),
     "isclose",
 )
-_put_any(pointwise.power, "pow", "__pow__")
-_put_any(pointwise.float_power, "float_power")
+_put_any(partwise(_with_out(pointwise.power)), "pow", "__pow__")
+_put_any(partwise(_with_out(pointwise.float_power)), "float_power")
 _put_any(pointwise.reversed_(pointwise.power), "__rpow__")
 _put_any(pointwise.masked_fill, "masked_fill")
 for _name in ("lerp", "addcmul", "addcdiv"):

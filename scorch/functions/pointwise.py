@@ -330,9 +330,9 @@ def _is_positive(x: Number | torch.Tensor) -> bool:
 
 
 @partwise
-def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
+def power(input: object, exponent: object) -> torch.Tensor:
     """``torch.pow`` with positive exponents, a number or a dense tensor."""
-    plain = not isinstance(exponent, SparseTensor | complex) and out is None
+    plain = not isinstance(exponent, SparseTensor | complex)
     if isinstance(input, SparseTensor) and plain and _is_positive(exponent):
         a = input.coalesce()
         return (_scalar if is_scalar(exponent) else _with_dense)(torch.pow, "pow", a, exponent, False)
@@ -343,9 +343,9 @@ def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
 
 
 @partwise
-def float_power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
+def float_power(input: object, exponent: object) -> torch.Tensor:
     """``torch.float_power``: as :func:`power`, in float64."""
-    return power(*(x.double() if isinstance(x, torch.Tensor) else x for x in (input, exponent)), out=out)
+    return power(*(x.double() if isinstance(x, torch.Tensor) else x for x in (input, exponent)))
 
 
 BINARY = {

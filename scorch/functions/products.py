@@ -367,13 +367,13 @@ def addbmm(input: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, **ho
 
 
 @autocast.uncast
-def outer(input: torch.Tensor, vec2: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+def outer(input: torch.Tensor, vec2: torch.Tensor) -> torch.Tensor:
     """``torch.outer``."""
     if (rank(input), rank(vec2)) != (1, 1):
         raise ValueError(f"outer: expected two vectors, got {rank(input)} and {rank(vec2)} dimensions")
     if input.dtype == vec2.dtype == torch.bool:  # no sums of integers
-        return torch.mul(input.unsqueeze(1), vec2.unsqueeze(0), out=out)
-    return expressions.einsum("i,j->ij", input, vec2, out=out)
+        return torch.mul(input.unsqueeze(1), vec2.unsqueeze(0))
+    return expressions.einsum("i,j->ij", input, vec2)
 
 
 def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -> torch.Tensor:
@@ -387,10 +387,10 @@ def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -
     return torch.matmul(reduce(torch.matmul, first), last, out=out) if first else last
 
 
-def matrix_power(input: SparseTensor, n: int, *, out: torch.Tensor | None = None) -> SparseTensor:
+def matrix_power(input: SparseTensor, n: int) -> SparseTensor:
     """``torch.linalg.matrix_power`` for n of 0 and more, by squares."""
-    if out is not None or n < 0:
-        raise NotImplementedError(f"matrix_power: expected n >= 0 and no out=, got n={n}: use A.to_dense()")
+    if n < 0:
+        raise NotImplementedError(f"matrix_power: expected n >= 0, got n={n}: use A.to_dense()")
     if rank(input) < 2 or input.shape[-2] != input.shape[-1] or (n == 0 and rank(input) > 2):
         raise NotImplementedError(
             f"matrix_power: expected a square matrix, or a batch of them and n >= 1, got {list(input.shape)} "
@@ -492,7 +492,6 @@ def sampled_addmm(
     *,
     beta: float = 1,
     alpha: float = 1,
-    out: None = None,
 ) -> SparseTensor:
     """``torch.sparse.sampled_addmm``: ``alpha * (mat1 @ mat2) + beta * input`` where input stores values."""
     if (
@@ -501,8 +500,6 @@ def sampled_addmm(
         or isinstance(mat2, SparseTensor)
     ):
         raise NotImplementedError("sampled_addmm: expected a SparseTensor and two dense matrices")
-    if out is not None:
-        raise NotImplementedError("sampled_addmm: out= is not available: use the result")
     input = input.coalesce()
     *batch, n, m = input.shape
     _check(input, "mat1", mat1, [*batch, n, "k"])

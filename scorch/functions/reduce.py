@@ -448,12 +448,8 @@ def renorm(input: SparseTensor, p: float, dim: int, maxnorm: float) -> SparseTen
     return input * scale.view(-1, *[1] * (input._ndim - 1 - dim))
 
 
-def normalize(
-    input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
-) -> SparseTensor:
+def normalize(input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> SparseTensor:
     """``F.normalize``."""
-    if out is not None:
-        raise NotImplementedError("normalize: out= with a SparseTensor is not available: use the result")
     dims = dims_of(dim, input._ndim)
     few = renumbered(input, [d for d in range(input._ndim) if d not in dims])
     if few is not input:
