@@ -24,6 +24,10 @@ def diff(
     append: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """``torch.diff``, sparse."""
+    if n < 1:
+        if n < 0:
+            raise ValueError(f"diff: expected n >= 0, got {n}")
+        return input.clone()
     a, dim = input, axis(dim, input._ndim)
     if prepend is not None or append is not None:
         a = join.cat([x for x in (prepend, a, append) if x is not None], dim)
