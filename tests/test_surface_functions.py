@@ -354,6 +354,12 @@ def test_what_is_added_to_a_product_of_dense_tensors():
     assert torch.addmm(scorch.sparse(integers), integers, integers, alpha=0.6).dtype == torch.int64
     mask = torch.tensor([True, False])
     same(torch.outer(scorch.sparse(mask), mask), torch.outer(mask, mask))
+    truths = torch.tensor([[False, True], [True, False]])
+    for options in ({"beta": 3, "alpha": 2}, {"alpha": 0}, {"beta": 0}):
+        same(
+            torch.addr(scorch.sparse(truths), mask, mask, **options),
+            torch.addr(truths, mask, mask, **options),
+        )
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,8 @@ def _added(
         return written(out, _added(name, input, product, beta, alpha))
     made = product()
     if not (made.is_floating_point() or input.is_floating_point()):
-        beta, alpha = int(beta), int(alpha)  # as torch does
+        whole = bool if made.dtype == input.dtype == torch.bool else int  # as torch does
+        beta, alpha = whole(beta), whole(alpha)
     if beta == 0:
         return made if alpha == 1 else alpha * made
     return torch.add(input if beta == 1 else beta * input, made, alpha=alpha)
