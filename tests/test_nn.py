@@ -329,6 +329,28 @@ def test_linear_from_a_pruned_layer():
     assert layer.values.numel() == int(dense.weight_mask.sum())
 
 
+@pytest.mark.parametrize("fmt", ["csr", "coo", "bsr(2,2)"])
+def test_structured_pruning_of_a_sparse_weight(fmt):
+    """Alone, and after another, as torch's own of the dense weight."""
+    weight = torch.randn(6, 8) * (torch.rand(6, 8) < 0.7)
+    sparse, dense = torch.nn.Linear(8, 6), torch.nn.Linear(8, 6)
+    sparse.weight, dense.weight = torch.nn.Parameter(scorch.sparse(weight, fmt)), torch.nn.Parameter(weight)
+    sparse.bias, x = dense.bias, torch.randn(5, 8)
+    for prune_by in (
+        lambda layer: prune.ln_structured(layer, "weight", amount=0.3, n=2, dim=0),
+        lambda layer: prune.random_structured(layer, "weight", amount=0.3, dim=1),
+        lambda layer: prune.ln_structured(layer, "weight", amount=1, n=float("inf"), dim=1),
+    ):
+        for layer in (sparse, dense):
+            torch.manual_seed(0)
+            prune_by(layer)
+        close(sparse(x), dense(x))
+    prune.remove(sparse, "weight")
+    assert scorch.is_sparse(sparse.weight)
+    with torch.no_grad():
+        close(sparse(x), dense(x))
+
+
 def test_linear_from_dense_keeps_the_share_and_what_is_trained():
     dense = torch.nn.Linear(24, 16)
     torch.nn.init.ones_(dense.weight)  # ties

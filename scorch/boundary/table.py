@@ -455,6 +455,8 @@ def _zeros_like(
 ) -> SparseTensor:
     if torch.device(device or "cpu").type != "cpu":
         raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
+    if _torch.caller() == "torch.nn.utils.prune":  # a mask, in which it sets whole rows or columns
+        return input._val.new_zeros(input.shape, dtype=dtype)
     zeros = dispatch.filled(input, 0, dtype)
     return zeros.requires_grad_() if requires_grad else zeros
 
