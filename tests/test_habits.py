@@ -330,6 +330,8 @@ def test_a_reduction_that_does_not_exist():
         lambda a: torch.nansum(a.masked_fill(a > 3, torch.nan), (0, 1)),
         torch.diff, lambda a: torch.diff(a, dim=0), lambda a: a.diff(n=2), lambda a: torch.diff(a, n=9),
         lambda a: torch.diff(a, 0, 0, a[:1], a[:2]),
+        lambda a: torch.quantile(a, 0.7), lambda a: a.quantile(0.2, 1),
+        lambda a: torch.nanquantile(a, torch.tensor([0.3, 0.9]).double(), 0),
         lambda a: torch.diff(a, dim=0, prepend=a[:1], append=a[:2]), lambda a: (a > 1).diff(),
         lambda a: torch.diff(a, prepend=torch.ones(8, 1).double()),
         lambda a: torch.cumsum(a, 1), lambda a: a.cumsum(0), lambda a: torch.cumprod(a, 1),
