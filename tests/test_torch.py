@@ -76,6 +76,16 @@ def test_operator_takes_a_negative_view():
     torch.testing.assert_close(torch.ops.scorch.evaluate(PRODUCT, [*a._arrays(), x], [8, 6]), matrix() @ x)
 
 
+def test_operator_takes_zeros_without_memory():
+    """torch gives them memory first; where that is left out, they are refused."""
+    a, zeros = scorch.sparse(matrix(), "csr"), torch._efficientzerotensor((6, 3))
+    operands = [*a._arrays(), zeros]
+    assert not torch.ops.scorch.evaluate(PRODUCT, operands, [8, 6]).any()
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.ZeroTensor)
+    with torch._C._ExcludeDispatchKeyGuard(keys), pytest.raises(RuntimeError, match="with memory"):
+        torch.ops.scorch.evaluate(PRODUCT, operands, [8, 6])
+
+
 # ---- torch.compile ----
 class GCN(torch.nn.Module):
     def __init__(self, a=None, x=None):

@@ -138,6 +138,8 @@ int sc_torch_view(AtenTensorHandle h, sc_tensor *t, sc_err *e)
         t->view.stride[i] = stride[i];
         t->view.nval *= size[i];
     }
+    if (!data && t->view.nval)
+        return sc_error(e, SC_EVALUE, "expected tensors with memory, got one without: call .clone() first");
     t->view.val = (void *)(uintptr_t)data;
     return 0;
 }
