@@ -484,6 +484,16 @@ def is_tracing(*tensors: torch.Tensor) -> bool:
     return not _C.plain() or not PLAIN.issuperset([t.__class__ for t in tensors])
 
 
+def is_unfilled(x: object) -> bool:
+    """Whether x is a tensor of zeros that torch has no memory for."""
+    return isinstance(x, torch.Tensor) and x._is_zerotensor()
+
+
+def parts_of(func: Callable) -> Callable | None:
+    """What calls the operators that an operator is made of, where it has no kernel of its own."""
+    return func.decompose if func._can_decompose() else None
+
+
 def asked_by_torch() -> bool:
     """Whether torch's own code called the function that asks."""
     return sys._getframe(2).f_globals.get("__name__", "").startswith("torch.")

@@ -47,12 +47,41 @@ TRANSFORMED = {
     "hessian": lambda a: torch.func.hessian(lambda a: (a @ torch.ones(12).double()).square().sum())(a[:2]),
     "vmap": lambda a: torch.vmap(lambda row: row @ torch.ones(12).double())(a),
 }
+V = torch.linspace(-1, 2, 12).double()
+BESIDE_DENSE = {
+    "dot": lambda z: torch.dot(z, V),
+    "dot from the left": lambda z: torch.dot(V, z),
+    "dot with itself": lambda z: torch.dot(z, z),
+    "vdot": lambda z: torch.vdot(z, V),
+    "matmul": lambda z: z @ V,
+    "inner": lambda z: torch.inner(z, V),
+    "mul": lambda z: (z * V).sum(),
+    "div": lambda z: (z / V).sum(),
+    "sub": lambda z: (V - z).sum(),
+    "of matrices": lambda z: (torch.outer(z, z)[:9] * V / 2).sum(),
+}
 
 
 @pytest.mark.parametrize("f", [*OURS.values(), *TRANSFORMED.values()], ids=[*OURS, *TRANSFORMED])
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
 def test_code_of_torch(f, format):
     same(seeded(f, scorch.sparse(square(), format)), seeded(f, square()))
+
+
+@pytest.mark.parametrize("f", BESIDE_DENSE.values(), ids=BESIDE_DENSE)
+def test_tangents_of_what_takes_dense_tensors_beside_it(f):
+    """Their tangents are zeros, for which torch has no memory."""
+    a = square()[2]
+    for call in (lambda z: torch.func.jvp(f, (z,), (2 * z,)), torch.func.jacfwd(f)):
+        got, want = call(scorch.sparse(a)), call(a)
+        torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("f", OURS.values(), ids=OURS)
+def test_code_of_torch_in_inference_mode(f):
+    a = scorch.sparse(square())
+    with torch.inference_mode():
+        same(seeded(f, a), seeded(f, square()))
 
 
 def test_gradients_to_what_is_dense():

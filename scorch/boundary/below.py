@@ -2,8 +2,9 @@
 
 Functions that torch writes in Python or C++ (torch.lobpcg, torch.cov, F.cosine_similarity, forward mode and
 torch.vmap) call operators below the table of functions. Those of the list here mean what the functions of the
-same name mean there, by the same handlers: there is one table. They run below autograd, so they return
-tensors of their own and record nothing; derivatives are torch's, and those to A would be dense.
+same name mean there, by the same handlers: there is one table. Those that torch has made of others, and takes
+apart only where autograd is at work, are taken apart here. They run below autograd, so they return tensors of
+their own and record nothing; derivatives are torch's, and those to A would be dense.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from numbers import Number
 
 import torch
 
+from .. import _torch
 from ..functions import choose, reduce
 from ..tensor import index, join
 from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor
 from . import dispatch, distributed
 
 _LIST = (
-    "mm mv bmm dot addmm addmv addbmm baddbmm addr outer t transpose permute expand select narrow "
+    "mm mv bmm dot vdot addmm addmv addbmm baddbmm addr outer t transpose permute expand select narrow "
     "index_select unsqueeze squeeze flip roll tril triu diagonal cat stack add sub mul div maximum "
     "minimum where masked_fill neg abs relu sgn sign sqrt square sin tanh expm1 log1p isnan clamp pow "
     "gt lt ne eq ge le sum mean var amax amin prod any all count_nonzero nansum norm max min argmax "
@@ -69,6 +71,13 @@ def _sparse(args: object) -> list[SparseTensor]:
     return found
 
 
+def _filled(x: object) -> object:
+    """x; zeros that torch has no memory for, as tangents may be, get theirs."""
+    if isinstance(x, list | tuple):
+        return type(x)(map(_filled, x))
+    return torch.zeros(x.shape, dtype=x.dtype, device=x.device) if _torch.is_unfilled(x) else x
+
+
 def _fresh(x: object) -> object:
     """A SparseTensor of its own over the same arrays: what is kept with an operand belongs to it."""
     if isinstance(x, list | tuple):
@@ -90,13 +99,13 @@ def _below(func: Callable, handler: Callable) -> Callable:
                 f"lambda v: f(scorch.map(A, lambda _: v))"
             )
         with torch.no_grad():
-            return _fresh(handler(*args, **kwargs))
+            return _fresh(handler(*map(_filled, args), **kwargs))
 
     return call
 
 
 def handler_of(func: Callable) -> Callable | None:
-    """What an operator means, kept for the next time; None where it is not of the list."""
+    """What an operator means, kept for the next time; None: neither of the list nor made of others."""
     name = func._opname
     if "c10d" in func.namespace:
         return distributed.collective(func)
@@ -104,6 +113,6 @@ def handler_of(func: Callable) -> Callable | None:
     if handler is None and name in _NAMES:
         handler = HANDLERS.get(getattr(torch, name, None)) or HANDLERS.get(getattr(torch.Tensor, name, None))
     if handler is None or func.namespace != "aten" or func._schema.is_mutable:
-        return None
+        return _torch.parts_of(func)
     made = STRUCTURAL[func] = _below(func, handler)
     return made

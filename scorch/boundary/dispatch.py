@@ -35,7 +35,10 @@ def _detach(a: SparseTensor) -> SparseTensor:
     return a._like([x.detach() for x in arrays] if arrays[-1].requires_grad else arrays)
 
 
-def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: object) -> SparseTensor:
+def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: object) -> torch.Tensor:
+    """A copy; on the meta device, where torch asks for the shape and type of results, a plain tensor."""
+    if device is not None and device.type == "meta":
+        return torch.empty(a.shape, dtype=dtype or a.dtype, device=device)
     if dtype is not None and dtype.is_complex:
         raise TypeError(f"expected a real type, got {dtype}")
     *structure, values = a._arrays()
