@@ -90,6 +90,18 @@ def test_batches_of_sparse_results_are_dense(format):
     same(func.jacfwd(lambda x: a * x)(X[:, 0]), func.jacfwd(lambda x: d * x)(X[:, 0]))
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int32, torch.int64, torch.double])
+@pytest.mark.parametrize("format", FORMATS)
+def test_batches_of_values_of_any_type(format, dtype):
+    d = matrix(12, 12).to(dtype)
+    a, x = scorch.sparse(d, format), (X @ X.T * 3).to(dtype)
+    given = torch.stack([x, x.flip(0), x.T])
+    product = func.vmap(lambda x: scorch.evaluate("C[i,j] = A[i,j] * x[i,j]", A=a, x=x))
+    same(product(given).to(dtype), d * given)
+    same(func.vmap(lambda x: a * x)(given), d * given)
+    same(func.vmap(lambda x: torch.where(x.bool(), a, 0))(given), torch.where(given.bool(), d, 0))
+
+
 def test_gradients_of_sums_can_be_computed_with():
     a = scorch.sparse(matrix(12, 12))
     same(func.grad(torch.sum)(a), stored(a))

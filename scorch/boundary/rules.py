@@ -311,8 +311,10 @@ def _batch_asks(lines: list[str], batched: list[bool]) -> list[str]:
     ]
 
 
-def _in_a_loop(op: Callable, info: object, in_dims: Sequence, program: str, operands: list, sizes: list):
-    """One call an element of the batch; the structure of results must be that of an operand."""
+def _in_a_loop(
+    op: Callable, info: object, in_dims: Sequence, program: str, operands: list, sizes: list
+) -> list[tuple[torch.Tensor, ...]]:
+    """One call an element of the batch: what each array is in all of them."""
     calls = []
     for b in range(info.batch_size):
         own = [
@@ -320,9 +322,7 @@ def _in_a_loop(op: Callable, info: object, in_dims: Sequence, program: str, oper
         ]
         outs = op(program, own, sizes)
         calls.append([outs] if isinstance(outs, torch.Tensor) else outs)
-    return [
-        torch.stack(outs) if outs[0].is_floating_point() else outs[0] for outs in zip(*calls, strict=True)
-    ]
+    return list(zip(*calls, strict=True))
 
 
 def _batched(op: Callable, single: bool) -> Callable:
@@ -344,8 +344,10 @@ def _batched(op: Callable, single: bool) -> Callable:
         if any(d is not None and s for d, s in zip(dims, sparse, strict=True)) or not all(
             r.is_dense for r in results
         ):
-            outs = _in_a_loop(op, info, in_dims[1], program, operands, sizes)
-            flags = [y.is_floating_point() for y in outs]
+            calls = _in_a_loop(op, info, in_dims[1], program, operands, sizes)
+            values = {m.values for m in _outcome(program, single_groups, range(len(calls)))}
+            flags = [k in values for k in range(len(calls))]  # structures are those of operands
+            outs = [torch.stack(y) if flag else y[0] for y, flag in zip(calls, flags, strict=True)]
         else:
             moved = [x if d is None else x.movedim(d, 0) for x, d in zip(operands, in_dims[1], strict=True)]
             batched, flags = _batch_program(program, [d is not None for d in dims])
