@@ -474,6 +474,7 @@ def unmark_dynamic(array: torch.Tensor) -> None:
     vars(array).pop("_dynamo_weak_dynamic_indices", None)
 
 
+Symbol = torch.SymInt | torch.SymFloat | torch.SymBool  # a number in a graph that is for several
 PLAIN = frozenset([torch.Tensor, torch.nn.Parameter])
 
 
@@ -680,6 +681,20 @@ def is_wrapped(x: torch.Tensor) -> bool:
     if torch.compiler.is_dynamo_compiling():
         return in_functorch()
     return torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
+def has_numbers(x: object) -> bool:
+    """Whether the numbers of x can be looked at: it belongs to no graph, and to no batch of torch.vmap."""
+    if not isinstance(x, torch.Tensor):
+        return not isinstance(x, Symbol)
+    if is_compiling():
+        return False
+    wrapped = torch._C._functorch
+    while is_wrapped(x):
+        if wrapped.is_batchedtensor(x):
+            return False
+        x = wrapped.get_unwrapped(x)
+    return x.__class__ in PLAIN
 
 
 def contents(*tensors: torch.Tensor) -> bytes:

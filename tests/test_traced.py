@@ -195,3 +195,39 @@ def test_maxima_are_sparse_where_they_are_in_eager_calls():
     want, got = f(A), torch.compile(f, backend="aot_eager", fullgraph=True)(A)
     assert want[0].format == got[0].format and torch.equal(want[0].to_dense(), got[0].to_dense())
     assert torch.equal(want[1], got[1])
+
+
+BESIDE_A_NUMBER = {
+    "sum and difference": lambda a, s: (a + s, s - a, a.sub(s, alpha=2)),
+    "comparisons": lambda a, s: (a > s, s >= a, a == s, a != s),
+    "extremes": lambda a, s: (torch.fmax(a, torch.as_tensor(s)), torch.maximum(torch.as_tensor(s), a)),
+    "clamp": lambda a, s: (a.clamp(max=s), a.clamp(-s, s)),
+    "where": lambda a, s: (torch.where(a > s, a, 0.0), torch.where(a > 1, a, s)),
+    "masked_fill": lambda a, s: (a.masked_fill(a > 2, s), a.masked_fill(numbers(a) > 2, s)),
+    "product and quotient": lambda a, s: (a * s, a / s, a * (a > s)),
+    "of its own": lambda a, s: (a - a.mean(), a * (a > a.mean())),
+}
+
+
+@pytest.mark.parametrize("f", BESIDE_A_NUMBER.values(), ids=BESIDE_A_NUMBER)
+@pytest.mark.parametrize("kind", [int, torch.tensor])
+def test_numbers_that_a_graph_does_not_know(f, kind):
+    """Results that are sparse for some of them, and for others dense."""
+    d, a = tensor("csr", grad=False)
+    compiled = torch.compile(f, backend="aot_eager", fullgraph=True)
+    for s in (kind(2), kind(3), kind(4)):
+        for got, want in zip(compiled(a, s), f(d, s), strict=True):
+            torch.testing.assert_close(numbers(got), want)
+    if kind is torch.tensor:
+        given = torch.tensor([1, 2])
+        for got, want in zip(*(torch.vmap(lambda s: f(x, s))(given) for x in (a, d)), strict=True):  # noqa: B023
+            torch.testing.assert_close(got, want)
+
+
+def test_a_number_of_an_exported_graph():
+    class Centred(torch.nn.Module):
+        def forward(self, a):
+            return a - a.mean()
+
+    d, a = tensor("csr", grad=False)
+    torch.testing.assert_close(torch.export.export(Centred(), (a,)).module()(a), d - d.mean())

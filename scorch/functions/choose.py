@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from numbers import Number
 
 import torch
 
@@ -22,7 +21,7 @@ from ..tensor.entries import (
 )
 from ..tensor.making import of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor
-from .pointwise import UNION, format_of, gather, is_scalar, merged
+from .pointwise import UNION, format_of, gather, is_known, is_scalar, merged
 from .writing import looked_up
 
 
@@ -37,12 +36,8 @@ def nonzero(input: SparseTensor, *, as_tuple: bool = False) -> torch.Tensor | tu
 
 # ---- by a mask ----
 def _is_zero(x: object) -> bool:
-    """Whether x is zero where no SparseTensor stores anything."""
-    if isinstance(x, SparseTensor):
-        return True
-    if isinstance(x, torch.Tensor) and x.dim():
-        return False
-    return not isinstance(x, torch.Tensor | Number) or bool(x == 0)
+    """Whether x is known to be zero where no SparseTensor stores anything."""
+    return isinstance(x, SparseTensor) or (is_known(x) and bool(x == 0))
 
 
 def where(condition: torch.Tensor, input: object = None, other: object = None) -> torch.Tensor | tuple:

@@ -224,9 +224,14 @@ def _scalar(f: Callable, name: str, a: SparseTensor, b: Number | torch.Tensor, s
 
 def is_scalar(x: object) -> bool:
     """Whether x is a number, or a tensor of no dimensions."""
-    return isinstance(x, Number) or (
+    return isinstance(x, Number | _torch.Symbol) or (
         isinstance(x, torch.Tensor) and not isinstance(x, SparseTensor) and x.dim() == 0
     )
+
+
+def is_known(x: object) -> bool:
+    """Whether x is a number, or a tensor of no dimensions, that can be looked at."""
+    return is_scalar(x) and _torch.has_numbers(x)
 
 
 def _spelled(x: object) -> str:
@@ -316,10 +321,10 @@ _SPECIAL = {
 
 
 def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
-    """With a number that leaves zeros zero: sparse. Else the dense result."""
+    """With a number that is known to leave zeros zero: sparse. Else the dense result."""
     sparse, other, swapped = (a, b, False) if isinstance(a, SparseTensor) else (b, a, True)
     at_zero = lambda zero: g(other, zero) if swapped else g(zero, other)  # noqa: E731
-    if is_scalar(other) and _zero_stays(at_zero, sparse.dtype):
+    if is_known(other) and _zero_stays(at_zero, sparse.dtype):
         return _scalar(g, "", sparse, other, swapped)
     dense = sparse.to_dense()
     return g(other, dense) if swapped else g(dense, other)
@@ -370,7 +375,7 @@ def clamp(f: Callable, name: str) -> Callable:
     def clamped(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         low, high = ("max", "min") if name == "clamp_max" else ("min", "max")
         bounds = dict(zip((low, high), args, strict=False)) | kwargs
-        if not any(isinstance(x, torch.Tensor) and x.dim() for x in bounds.values()):
+        if not any(isinstance(x, torch.Tensor) for x in bounds.values()):
             return numbers(input, *args, **kwargs)
         for side, bounded in (("min", _RAISED), ("max", _LOWERED)):
             bound = bounds.get(side)
@@ -446,7 +451,7 @@ def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.T
     if isinstance(mask, SparseTensor):
         value = _torch.as_tensor(value, dtype=input.dtype)
         return merged(lambda x, m: torch.where(m, value, x), "", input, mask, UNION)
-    if _is_zero(_torch.as_tensor(value).reshape(1)):
+    if is_known(value) and _zero_stays(torch.add, input.dtype, value):
         return _with_dense(lambda x, m: x.masked_fill(m, 0), "", input, mask, False)
     return input.to_dense().masked_fill(mask, value)
 
