@@ -88,8 +88,26 @@ def test_gradients_to_what_is_dense():
     a, x = scorch.sparse(square()), torch.rand(12, 2).double().requires_grad_()
     got = torch.autograd.grad(torch.tensordot(a, x, 1).square().sum(), x)[0]
     same(got, torch.autograd.grad((square() @ x).square().sum(), x)[0])
-    with pytest.raises(NotImplementedError, match=r"scorch\.map"):  # a dense gradient would come out
-        torch.corrcoef(a.requires_grad_())
+
+
+FUNCTIONS = {
+    "cov": lambda a: torch.cov(a).sum(),
+    "quantile": lambda a: a.quantile(0.5),
+    "trapezoid": lambda a: torch.trapezoid(a).square().sum(),
+}
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_the_way_round_dense_gradients(f):
+    """The refusal names calls that run."""
+    d, a = square(), scorch.sparse(square()).requires_grad_()
+    for call in (lambda: f(a), lambda: torch.func.grad(f)(a.detach())):
+        with pytest.raises(NotImplementedError, match=r"on A\.to_dense\(\).*or on A\.detach\(\)"):
+            call()
+    same(f(a.detach()), f(d))
+    want = torch.func.grad(f)(d) * (d != 0)
+    same(torch.autograd.grad(f(a.to_dense()), a)[0], want)
+    same(torch.func.grad(lambda a: f(a.to_dense()))(a.detach()), want)
 
 
 LOW_RANK = {

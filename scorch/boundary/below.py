@@ -90,13 +90,17 @@ def _fresh(x: object) -> object:
     return made
 
 
+def _differentiated(a: SparseTensor) -> bool:
+    return a.requires_grad or _torch.is_wrapped(a._val)
+
+
 def _below(func: Callable, handler: Callable) -> Callable:
     def call(*args: object, **kwargs: object) -> object:
-        if torch.is_grad_enabled() and any(a.requires_grad for a in _sparse((*args, *kwargs.values()))):
+        if torch.is_grad_enabled() and any(map(_differentiated, _sparse((*args, *kwargs.values())))):
             raise NotImplementedError(
                 f"{func} was called by torch's own code, where gradients to a SparseTensor would be dense: "
-                f"call A.detach() first, or differentiate a function of the values, "
-                f"lambda v: f(scorch.map(A, lambda _: v))"
+                f"call the function on A.to_dense(), whose gradient is that of the stored entries, or on "
+                f"A.detach() for none"
             )
         with torch.no_grad():
             return _fresh(handler(*map(_filled, args), **kwargs))
