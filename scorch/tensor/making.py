@@ -356,9 +356,8 @@ def sparse(
         made = _from_scipy(x, copy)
         copy = None if copy else copy
     elif x.device.type != "cpu":
-        raise NotImplementedError(
-            f"scorch computes on the CPU, got a tensor on {x.device}: call .cpu() first"
-        )
+        instead = "make or load it on the CPU" if x.is_meta else "call .cpu() first"
+        raise NotImplementedError(f"scorch computes on the CPU, got a tensor on {x.device}: {instead}")
     elif x.is_quantized or x.is_nested:
         raise TypeError("got a quantized or nested tensor: call .dequantize() or .to_padded_tensor(0) first")
     elif x.layout is torch.strided:
