@@ -17,8 +17,7 @@
 #define MAXSHARE 64    /* terms of all gradients: refused */
 #define MAXFRACTION 48 /* factors, or divisors, of a term of a gradient: refused */
 #define MAXLINE 32     /* assignments of a gradient program: refused */
-#define MAXCROSSED                                                                                           \
-    2 /* tensors that a gradient reads across its order: with more, its terms are computed apart */
+#define MAXCROSSED 2   /* tensors that a gradient reads across its order: with more, its terms are apart */
 #define MAXORDER                                                                                             \
     20 /* loops of an order: refused in a text; more parts of indices have no loop of their own */
 #define MAXGATHER 32  /* entries of a tile that a text asks for, two at least: refused */
