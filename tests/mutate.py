@@ -58,7 +58,9 @@ MUTATIONS = {  # name: file, text, replacement
     "squares are taken where a tile is short": (
         "compiler/lower/turn.c", "O_EQ, size ? size : all, all)", "O_EQ, size ? all : all, all)",
     ),
-    "a square is not turned": ("compiler/emit/lib.c", "const bool right = k & d;", "const bool right = k & d & 8;"),
+    "a square is not turned": (
+        "compiler/emit/lib.c", "const bool right = k & d;", "const bool right = k & d & 8;",
+    ),
     "powers of two skip one": ("compiler/lower/loop.c", "part = largest; part;", "part = largest; part > 1;"),
     "unrolled loop drops its rest": (
         "compiler/lower/level.c", "from = lower_let(l, \"whole\", plus(l, f->lo, whole));",
