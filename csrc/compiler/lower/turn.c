@@ -39,6 +39,13 @@ static bool across(Low *l, const Square *s)
            (runs_along(l, s->to, s->row) && runs_along(l, s->from, s->vec));
 }
 
+/* How many coordinates a tile has: the last one of an extent that is known may have fewer. */
+static int64_t side(const Low *l, Index ix)
+{
+    const Val *size = l->e.coord[ix.var].modext;
+    return size && size->op == O_CONST ? size->i : ix.block;
+}
+
 static bool find(Low *l, const Nest *n, Square *s)
 {
     const Nest *vec = n->body, *eval = vec->op == N_LOOP ? vec->body : NULL;
@@ -51,7 +58,7 @@ static bool find(Low *l, const Nest *n, Square *s)
     const sc_dtype type = (sc_dtype)s->to->tensor->dtype;
     if (type != s->from->tensor->dtype || sc_dtype_size(type) < 2 || !across(l, s)) return false;
     while (s->lanes * (int)sc_dtype_size(type) > l->p->vector_bytes) s->lanes /= 2;
-    while ((n->ix.block | vec->ix.block) % s->lanes) s->lanes /= 2;
+    while ((side(l, n->ix) | side(l, vec->ix)) % s->lanes) s->lanes /= 2;
     return s->lanes >= 4;
 }
 
@@ -66,8 +73,8 @@ static Val *apart(Low *l, const Square *s, const Expr *e)
 static Val *first(Low *l, Index ix, int lanes)
 {
     Stmt **outer;
-    if (ix.block == lanes) return num(l, 0);
-    Stmt *s = lower_for(l, lower_index_name(l, ix), num(l, 0), num(l, ix.block), lanes, &outer);
+    if (side(l, ix) == lanes) return num(l, 0);
+    Stmt *s = lower_for(l, lower_index_name(l, ix), num(l, 0), num(l, side(l, ix)), lanes, &outer);
     return val_local(l->p, s->local);
 }
 
@@ -89,10 +96,10 @@ static void squares(Low *l, const Nest *n, const Square *s)
     lower_back(l, save);
 }
 
-/* The tile is as large as tiles are. */
+/* A tile whose size is not known is as large as tiles are. */
 static Val *whole(Low *l, Index ix)
 {
-    Val *size = l->e.coord[ix.var].modext, *all = num(l, ix.block);
+    Val *size = l->e.coord[ix.var].modext, *all = num(l, side(l, ix));
     return val_op(l->p, O_EQ, size ? size : all, all);
 }
 
