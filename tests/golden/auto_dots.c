@@ -242,6 +242,84 @@ SC_INLINE void sc_turn_bf16x16(unsigned short *to, sc_i64 s, const unsigned shor
     sc_store_bf16x16(to + 14 * s, v[14]);
     sc_store_bf16x16(to + 15 * s, v[15]);
 }
+SC_INLINE void sc_exchange1_bf16x8(bf16x8 *v, bf16x8 *w)
+{
+    const bf16x8 x = v[0], y = w[0];
+    v[0] = (bf16x8){x[0], y[0], x[2], y[2], x[4], y[4], x[6], y[6]};
+    w[0] = (bf16x8){x[1], y[1], x[3], y[3], x[5], y[5], x[7], y[7]};
+}
+SC_INLINE void sc_exchange2_bf16x8(bf16x8 *v, bf16x8 *w)
+{
+    const bf16x8 x = v[0], y = w[0];
+    v[0] = (bf16x8){x[0], x[1], y[0], y[1], x[4], x[5], y[4], y[5]};
+    w[0] = (bf16x8){x[2], x[3], y[2], y[3], x[6], x[7], y[6], y[7]};
+}
+SC_INLINE void sc_exchange4_bf16x8(bf16x8 *v, bf16x8 *w)
+{
+    const bf16x8 x = v[0], y = w[0];
+    v[0] = (bf16x8){x[0], x[1], x[2], x[3], y[0], y[1], y[2], y[3]};
+    w[0] = (bf16x8){x[4], x[5], x[6], x[7], y[4], y[5], y[6], y[7]};
+}
+SC_INLINE void sc_turn_bf16x8(unsigned short *to, sc_i64 s, const unsigned short *from, sc_i64 t)
+{
+    bf16x8 v[8];
+    v[0] = sc_load_bf16x8(from);
+    v[1] = sc_load_bf16x8(from + 1 * t);
+    v[2] = sc_load_bf16x8(from + 2 * t);
+    v[3] = sc_load_bf16x8(from + 3 * t);
+    v[4] = sc_load_bf16x8(from + 4 * t);
+    v[5] = sc_load_bf16x8(from + 5 * t);
+    v[6] = sc_load_bf16x8(from + 6 * t);
+    v[7] = sc_load_bf16x8(from + 7 * t);
+    sc_exchange1_bf16x8(&v[0], &v[1]);
+    sc_exchange1_bf16x8(&v[2], &v[3]);
+    sc_exchange1_bf16x8(&v[4], &v[5]);
+    sc_exchange1_bf16x8(&v[6], &v[7]);
+    sc_exchange2_bf16x8(&v[0], &v[2]);
+    sc_exchange2_bf16x8(&v[1], &v[3]);
+    sc_exchange2_bf16x8(&v[4], &v[6]);
+    sc_exchange2_bf16x8(&v[5], &v[7]);
+    sc_exchange4_bf16x8(&v[0], &v[4]);
+    sc_exchange4_bf16x8(&v[1], &v[5]);
+    sc_exchange4_bf16x8(&v[2], &v[6]);
+    sc_exchange4_bf16x8(&v[3], &v[7]);
+    sc_store_bf16x8(to, v[0]);
+    sc_store_bf16x8(to + 1 * s, v[1]);
+    sc_store_bf16x8(to + 2 * s, v[2]);
+    sc_store_bf16x8(to + 3 * s, v[3]);
+    sc_store_bf16x8(to + 4 * s, v[4]);
+    sc_store_bf16x8(to + 5 * s, v[5]);
+    sc_store_bf16x8(to + 6 * s, v[6]);
+    sc_store_bf16x8(to + 7 * s, v[7]);
+}
+SC_INLINE void sc_exchange1_bf16x4(bf16x4 *v, bf16x4 *w)
+{
+    const bf16x4 x = v[0], y = w[0];
+    v[0] = (bf16x4){x[0], y[0], x[2], y[2]};
+    w[0] = (bf16x4){x[1], y[1], x[3], y[3]};
+}
+SC_INLINE void sc_exchange2_bf16x4(bf16x4 *v, bf16x4 *w)
+{
+    const bf16x4 x = v[0], y = w[0];
+    v[0] = (bf16x4){x[0], x[1], y[0], y[1]};
+    w[0] = (bf16x4){x[2], x[3], y[2], y[3]};
+}
+SC_INLINE void sc_turn_bf16x4(unsigned short *to, sc_i64 s, const unsigned short *from, sc_i64 t)
+{
+    bf16x4 v[4];
+    v[0] = sc_load_bf16x4(from);
+    v[1] = sc_load_bf16x4(from + 1 * t);
+    v[2] = sc_load_bf16x4(from + 2 * t);
+    v[3] = sc_load_bf16x4(from + 3 * t);
+    sc_exchange1_bf16x4(&v[0], &v[1]);
+    sc_exchange1_bf16x4(&v[2], &v[3]);
+    sc_exchange2_bf16x4(&v[0], &v[2]);
+    sc_exchange2_bf16x4(&v[1], &v[3]);
+    sc_store_bf16x4(to, v[0]);
+    sc_store_bf16x4(to + 1 * s, v[1]);
+    sc_store_bf16x4(to + 2 * s, v[2]);
+    sc_store_bf16x4(to + 3 * s, v[3]);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -514,29 +592,35 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 n_block = full + (rest & -32);
             for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
                 const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                for (sc_i64 n_in = 0; n_in < 16; n_in++) {
-                    const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                    const sc_i64 t_at = i_block * 32 + n_in;
-                    const sc_i64 rest_1 = size % 16;
-                    const sc_i64 full_1 = size - rest_1;
-                    for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 8) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 4) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 2) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 1) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -2);
-                        t_lane[t_at + i * 32] = x_val[x_at + i];
+                if (size == 16) {
+                    const sc_i64 t_at = i_block * 32;
+                    const sc_i64 x_at = n_block * x_stride0 + i_block;
+                    sc_turn_bf16x16(&t_lane[t_at], 32, &x_val[x_at], x_stride0);
+                } else {
+                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = i_block * 32 + n_in;
+                        const sc_i64 rest_1 = size % 16;
+                        const sc_i64 full_1 = size - rest_1;
+                        for (sc_i64 i = 0; i < full_1; i += 16) {
+                            sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 8) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -16);
+                            sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 4) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -8);
+                            sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 2) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -4);
+                            sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 1) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -2);
+                            t_lane[t_at + i * 32] = x_val[x_at + i];
+                        }
                     }
                 }
             }
@@ -600,29 +684,37 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 n_block = full + (rest & -16);
             for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
                 const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                for (sc_i64 n_in = 0; n_in < 8; n_in++) {
-                    const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                    const sc_i64 t_at = i_block * 32 + n_in;
-                    const sc_i64 rest_1 = size % 16;
-                    const sc_i64 full_1 = size - rest_1;
-                    for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
+                if (size == 16) {
+                    const sc_i64 t_at = i_block * 32;
+                    const sc_i64 x_at = n_block * x_stride0 + i_block;
+                    for (sc_i64 i_in = 0; i_in < 16; i_in += 8) {
+                        sc_turn_bf16x8(&t_lane[t_at + i_in * 32], 32, &x_val[x_at + i_in], x_stride0);
                     }
-                    if ((rest_1 & 8) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 4) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 2) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 1) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -2);
-                        t_lane[t_at + i * 32] = x_val[x_at + i];
+                } else {
+                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = i_block * 32 + n_in;
+                        const sc_i64 rest_1 = size % 16;
+                        const sc_i64 full_1 = size - rest_1;
+                        for (sc_i64 i = 0; i < full_1; i += 16) {
+                            sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 8) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -16);
+                            sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 4) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -8);
+                            sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 2) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -4);
+                            sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 1) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -2);
+                            t_lane[t_at + i * 32] = x_val[x_at + i];
+                        }
                     }
                 }
             }
@@ -686,29 +778,37 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 n_block = full + (rest & -8);
             for (sc_i64 i_block = 0; i_block < i_dim; i_block += 16) {
                 const sc_i64 size = sc_min_i64(16, i_dim - i_block);
-                for (sc_i64 n_in = 0; n_in < 4; n_in++) {
-                    const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
-                    const sc_i64 t_at = i_block * 32 + n_in;
-                    const sc_i64 rest_1 = size % 16;
-                    const sc_i64 full_1 = size - rest_1;
-                    for (sc_i64 i = 0; i < full_1; i += 16) {
-                        sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
+                if (size == 16) {
+                    const sc_i64 t_at = i_block * 32;
+                    const sc_i64 x_at = n_block * x_stride0 + i_block;
+                    for (sc_i64 i_in = 0; i_in < 16; i_in += 4) {
+                        sc_turn_bf16x4(&t_lane[t_at + i_in * 32], 32, &x_val[x_at + i_in], x_stride0);
                     }
-                    if ((rest_1 & 8) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -16);
-                        sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 4) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -8);
-                        sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 2) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -4);
-                        sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
-                    }
-                    if ((rest_1 & 1) != 0) {
-                        const sc_i64 i = full_1 + (rest_1 & -2);
-                        t_lane[t_at + i * 32] = x_val[x_at + i];
+                } else {
+                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                        const sc_i64 x_at = (n_block + n_in) * x_stride0 + i_block;
+                        const sc_i64 t_at = i_block * 32 + n_in;
+                        const sc_i64 rest_1 = size % 16;
+                        const sc_i64 full_1 = size - rest_1;
+                        for (sc_i64 i = 0; i < full_1; i += 16) {
+                            sc_scatter_bf16x16(&t_lane[t_at + i * 32], 32, sc_load_bf16x16(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 8) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -16);
+                            sc_scatter_bf16x8(&t_lane[t_at + i * 32], 32, sc_load_bf16x8(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 4) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -8);
+                            sc_scatter_bf16x4(&t_lane[t_at + i * 32], 32, sc_load_bf16x4(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 2) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -4);
+                            sc_scatter_bf16x2(&t_lane[t_at + i * 32], 32, sc_load_bf16x2(&x_val[x_at + i]));
+                        }
+                        if ((rest_1 & 1) != 0) {
+                            const sc_i64 i = full_1 + (rest_1 & -2);
+                            t_lane[t_at + i * 32] = x_val[x_at + i];
+                        }
                     }
                 }
             }

@@ -57,36 +57,85 @@ SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE f32x8 sc_load_f32x8(const float *p) { return *(const f32x8u *)p; }
 SC_INLINE f32x4 sc_load_f32x4(const float *p) { return *(const f32x4u *)p; }
 SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE void sc_store_f32x8(float *p, f32x8 x) { *(f32x8u *)p = x; }
 SC_INLINE void sc_store_f32x4(float *p, f32x4 x) { *(f32x4u *)p = x; }
-SC_INLINE void sc_scatter_f32x16(float *p, sc_i64 s, f32x16 x)
+SC_INLINE void sc_exchange1_f32x8(f32x8 *v, f32x8 *w)
 {
-    p[0] = x[0];
-    p[1 * s] = x[1];
-    p[2 * s] = x[2];
-    p[3 * s] = x[3];
-    p[4 * s] = x[4];
-    p[5 * s] = x[5];
-    p[6 * s] = x[6];
-    p[7 * s] = x[7];
-    p[8 * s] = x[8];
-    p[9 * s] = x[9];
-    p[10 * s] = x[10];
-    p[11 * s] = x[11];
-    p[12 * s] = x[12];
-    p[13 * s] = x[13];
-    p[14 * s] = x[14];
-    p[15 * s] = x[15];
+    const f32x8 x = v[0], y = w[0];
+    v[0] = (f32x8){x[0], y[0], x[2], y[2], x[4], y[4], x[6], y[6]};
+    w[0] = (f32x8){x[1], y[1], x[3], y[3], x[5], y[5], x[7], y[7]};
 }
-SC_INLINE void sc_scatter_f32x8(float *p, sc_i64 s, f32x8 x)
+SC_INLINE void sc_exchange2_f32x8(f32x8 *v, f32x8 *w)
 {
-    p[0] = x[0];
-    p[1 * s] = x[1];
-    p[2 * s] = x[2];
-    p[3 * s] = x[3];
-    p[4 * s] = x[4];
-    p[5 * s] = x[5];
-    p[6 * s] = x[6];
-    p[7 * s] = x[7];
+    const f32x8 x = v[0], y = w[0];
+    v[0] = (f32x8){x[0], x[1], y[0], y[1], x[4], x[5], y[4], y[5]};
+    w[0] = (f32x8){x[2], x[3], y[2], y[3], x[6], x[7], y[6], y[7]};
+}
+SC_INLINE void sc_exchange4_f32x8(f32x8 *v, f32x8 *w)
+{
+    const f32x8 x = v[0], y = w[0];
+    v[0] = (f32x8){x[0], x[1], x[2], x[3], y[0], y[1], y[2], y[3]};
+    w[0] = (f32x8){x[4], x[5], x[6], x[7], y[4], y[5], y[6], y[7]};
+}
+SC_INLINE void sc_turn_f32x8(float *to, sc_i64 s, const float *from, sc_i64 t)
+{
+    f32x8 v[8];
+    v[0] = sc_load_f32x8(from);
+    v[1] = sc_load_f32x8(from + 1 * t);
+    v[2] = sc_load_f32x8(from + 2 * t);
+    v[3] = sc_load_f32x8(from + 3 * t);
+    v[4] = sc_load_f32x8(from + 4 * t);
+    v[5] = sc_load_f32x8(from + 5 * t);
+    v[6] = sc_load_f32x8(from + 6 * t);
+    v[7] = sc_load_f32x8(from + 7 * t);
+    sc_exchange1_f32x8(&v[0], &v[1]);
+    sc_exchange1_f32x8(&v[2], &v[3]);
+    sc_exchange1_f32x8(&v[4], &v[5]);
+    sc_exchange1_f32x8(&v[6], &v[7]);
+    sc_exchange2_f32x8(&v[0], &v[2]);
+    sc_exchange2_f32x8(&v[1], &v[3]);
+    sc_exchange2_f32x8(&v[4], &v[6]);
+    sc_exchange2_f32x8(&v[5], &v[7]);
+    sc_exchange4_f32x8(&v[0], &v[4]);
+    sc_exchange4_f32x8(&v[1], &v[5]);
+    sc_exchange4_f32x8(&v[2], &v[6]);
+    sc_exchange4_f32x8(&v[3], &v[7]);
+    sc_store_f32x8(to, v[0]);
+    sc_store_f32x8(to + 1 * s, v[1]);
+    sc_store_f32x8(to + 2 * s, v[2]);
+    sc_store_f32x8(to + 3 * s, v[3]);
+    sc_store_f32x8(to + 4 * s, v[4]);
+    sc_store_f32x8(to + 5 * s, v[5]);
+    sc_store_f32x8(to + 6 * s, v[6]);
+    sc_store_f32x8(to + 7 * s, v[7]);
+}
+SC_INLINE void sc_exchange1_f32x4(f32x4 *v, f32x4 *w)
+{
+    const f32x4 x = v[0], y = w[0];
+    v[0] = (f32x4){x[0], y[0], x[2], y[2]};
+    w[0] = (f32x4){x[1], y[1], x[3], y[3]};
+}
+SC_INLINE void sc_exchange2_f32x4(f32x4 *v, f32x4 *w)
+{
+    const f32x4 x = v[0], y = w[0];
+    v[0] = (f32x4){x[0], x[1], y[0], y[1]};
+    w[0] = (f32x4){x[2], x[3], y[2], y[3]};
+}
+SC_INLINE void sc_turn_f32x4(float *to, sc_i64 s, const float *from, sc_i64 t)
+{
+    f32x4 v[4];
+    v[0] = sc_load_f32x4(from);
+    v[1] = sc_load_f32x4(from + 1 * t);
+    v[2] = sc_load_f32x4(from + 2 * t);
+    v[3] = sc_load_f32x4(from + 3 * t);
+    sc_exchange1_f32x4(&v[0], &v[1]);
+    sc_exchange1_f32x4(&v[2], &v[3]);
+    sc_exchange2_f32x4(&v[0], &v[2]);
+    sc_exchange2_f32x4(&v[1], &v[3]);
+    sc_store_f32x4(to, v[0]);
+    sc_store_f32x4(to + 1 * s, v[1]);
+    sc_store_f32x4(to + 2 * s, v[2]);
+    sc_store_f32x4(to + 3 * s, v[3]);
 }
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
@@ -116,11 +165,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 /* work w[n,k%16]: lane f32 */
                 /* for n/64 */
                 /* for k%16 */
-                for (sc_i64 k_in = 0; k_in < 16; k_in++) {
+                for (sc_i64 k_in = 0; k_in < 16; k_in += 8) {
                     /* vec n%64 { w[n,k%16] = W[e,k,n] } */
                     const sc_i64 W_at = e * W_stride0 + (k_block * 16 + k_in) * W_stride1;
-                    sc_scatter_f32x16(&w_lane[k_in], 16, sc_load_f32x16(&W_val[W_at]));
-                    sc_scatter_f32x8(&w_lane[k_in + 256], 16, sc_load_f32x8(&W_val[W_at + 16]));
+                    for (sc_i64 n_in = 0; n_in < 24; n_in += 8) {
+                        sc_turn_f32x8(&w_lane[k_in + n_in * 16], 16, &W_val[W_at + n_in], W_stride1);
+                    }
                 }
                 /* for t in G by 6 */
                 const sc_i64 G_lo = (sc_i64)G_pos1[e];
@@ -214,10 +264,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         } else {
             /* the rest, in powers of two */
             for (sc_i64 e = 0; e < e_dim; e++) {
-                for (sc_i64 k_in = 0; k_in < 4; k_in++) {
-                    const sc_i64 W_at = e * W_stride0 + (k_in + 16) * W_stride1;
-                    sc_scatter_f32x16(&w_lane[k_in], 16, sc_load_f32x16(&W_val[W_at]));
-                    sc_scatter_f32x8(&w_lane[k_in + 256], 16, sc_load_f32x8(&W_val[W_at + 16]));
+                {
+                    const sc_i64 W_at = e * W_stride0 + W_stride1 * 16;
+                    for (sc_i64 n_in = 0; n_in < 24; n_in += 4) {
+                        sc_turn_f32x4(&w_lane[n_in * 16], 16, &W_val[W_at + n_in], W_stride1);
+                    }
                 }
                 const sc_i64 G_lo = (sc_i64)G_pos1[e];
                 const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];

@@ -230,6 +230,84 @@ SC_INLINE void sc_turn_f32x16(float *to, sc_i64 s, const float *from, sc_i64 t)
     sc_store_f32x16(to + 14 * s, v[14]);
     sc_store_f32x16(to + 15 * s, v[15]);
 }
+SC_INLINE void sc_exchange1_f32x8(f32x8 *v, f32x8 *w)
+{
+    const f32x8 x = v[0], y = w[0];
+    v[0] = (f32x8){x[0], y[0], x[2], y[2], x[4], y[4], x[6], y[6]};
+    w[0] = (f32x8){x[1], y[1], x[3], y[3], x[5], y[5], x[7], y[7]};
+}
+SC_INLINE void sc_exchange2_f32x8(f32x8 *v, f32x8 *w)
+{
+    const f32x8 x = v[0], y = w[0];
+    v[0] = (f32x8){x[0], x[1], y[0], y[1], x[4], x[5], y[4], y[5]};
+    w[0] = (f32x8){x[2], x[3], y[2], y[3], x[6], x[7], y[6], y[7]};
+}
+SC_INLINE void sc_exchange4_f32x8(f32x8 *v, f32x8 *w)
+{
+    const f32x8 x = v[0], y = w[0];
+    v[0] = (f32x8){x[0], x[1], x[2], x[3], y[0], y[1], y[2], y[3]};
+    w[0] = (f32x8){x[4], x[5], x[6], x[7], y[4], y[5], y[6], y[7]};
+}
+SC_INLINE void sc_turn_f32x8(float *to, sc_i64 s, const float *from, sc_i64 t)
+{
+    f32x8 v[8];
+    v[0] = sc_load_f32x8(from);
+    v[1] = sc_load_f32x8(from + 1 * t);
+    v[2] = sc_load_f32x8(from + 2 * t);
+    v[3] = sc_load_f32x8(from + 3 * t);
+    v[4] = sc_load_f32x8(from + 4 * t);
+    v[5] = sc_load_f32x8(from + 5 * t);
+    v[6] = sc_load_f32x8(from + 6 * t);
+    v[7] = sc_load_f32x8(from + 7 * t);
+    sc_exchange1_f32x8(&v[0], &v[1]);
+    sc_exchange1_f32x8(&v[2], &v[3]);
+    sc_exchange1_f32x8(&v[4], &v[5]);
+    sc_exchange1_f32x8(&v[6], &v[7]);
+    sc_exchange2_f32x8(&v[0], &v[2]);
+    sc_exchange2_f32x8(&v[1], &v[3]);
+    sc_exchange2_f32x8(&v[4], &v[6]);
+    sc_exchange2_f32x8(&v[5], &v[7]);
+    sc_exchange4_f32x8(&v[0], &v[4]);
+    sc_exchange4_f32x8(&v[1], &v[5]);
+    sc_exchange4_f32x8(&v[2], &v[6]);
+    sc_exchange4_f32x8(&v[3], &v[7]);
+    sc_store_f32x8(to, v[0]);
+    sc_store_f32x8(to + 1 * s, v[1]);
+    sc_store_f32x8(to + 2 * s, v[2]);
+    sc_store_f32x8(to + 3 * s, v[3]);
+    sc_store_f32x8(to + 4 * s, v[4]);
+    sc_store_f32x8(to + 5 * s, v[5]);
+    sc_store_f32x8(to + 6 * s, v[6]);
+    sc_store_f32x8(to + 7 * s, v[7]);
+}
+SC_INLINE void sc_exchange1_f32x4(f32x4 *v, f32x4 *w)
+{
+    const f32x4 x = v[0], y = w[0];
+    v[0] = (f32x4){x[0], y[0], x[2], y[2]};
+    w[0] = (f32x4){x[1], y[1], x[3], y[3]};
+}
+SC_INLINE void sc_exchange2_f32x4(f32x4 *v, f32x4 *w)
+{
+    const f32x4 x = v[0], y = w[0];
+    v[0] = (f32x4){x[0], x[1], y[0], y[1]};
+    w[0] = (f32x4){x[2], x[3], y[2], y[3]};
+}
+SC_INLINE void sc_turn_f32x4(float *to, sc_i64 s, const float *from, sc_i64 t)
+{
+    f32x4 v[4];
+    v[0] = sc_load_f32x4(from);
+    v[1] = sc_load_f32x4(from + 1 * t);
+    v[2] = sc_load_f32x4(from + 2 * t);
+    v[3] = sc_load_f32x4(from + 3 * t);
+    sc_exchange1_f32x4(&v[0], &v[1]);
+    sc_exchange1_f32x4(&v[2], &v[3]);
+    sc_exchange2_f32x4(&v[0], &v[2]);
+    sc_exchange2_f32x4(&v[1], &v[3]);
+    sc_store_f32x4(to, v[0]);
+    sc_store_f32x4(to + 1 * s, v[1]);
+    sc_store_f32x4(to + 2 * s, v[2]);
+    sc_store_f32x4(to + 3 * s, v[3]);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -369,29 +447,38 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 n_block_1 = full + (rest & -64);
                 for (sc_i64 j_block = 0; j_block < j_dim; j_block += 16) {
                     const sc_i64 size = sc_min_i64(16, j_dim - j_block);
-                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
-                        const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = j_block * 64 + n_in;
-                        const sc_i64 rest_1 = size % 16;
-                        const sc_i64 full_1 = size - rest_1;
-                        for (sc_i64 j = 0; j < full_1; j += 16) {
-                            sc_scatter_f32x16(&t_lane[t_at + j * 64], 64, sc_load_f32x16(&X_val[X_at + j]));
+                    if (size == 16) {
+                        for (sc_i64 n_in = 0; n_in < 32; n_in += 16) {
+                            const sc_i64 t_at = j_block * 64 + n_in;
+                            const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
+                            sc_turn_f32x16(&t_lane[t_at], 64, &X_val[X_at], X_stride0);
                         }
-                        if ((rest_1 & 8) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -16);
-                            sc_scatter_f32x8(&t_lane[t_at + j * 64], 64, sc_load_f32x8(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 4) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -8);
-                            sc_scatter_f32x4(&t_lane[t_at + j * 64], 64, sc_load_f32x4(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 2) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -4);
-                            sc_scatter_f32x2(&t_lane[t_at + j * 64], 64, sc_load_f32x2(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 1) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -2);
-                            t_lane[t_at + j * 64] = X_val[X_at + j];
+                    } else {
+                        for (sc_i64 n_in = 0; n_in < 32; n_in++) {
+                            const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
+                            const sc_i64 t_at = j_block * 64 + n_in;
+                            const sc_i64 rest_1 = size % 16;
+                            const sc_i64 full_1 = size - rest_1;
+                            for (sc_i64 j = 0; j < full_1; j += 16) {
+                                sc_scatter_f32x16(&t_lane[t_at + j * 64], 64,
+                                                  sc_load_f32x16(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 8) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -16);
+                                sc_scatter_f32x8(&t_lane[t_at + j * 64], 64, sc_load_f32x8(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 4) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -8);
+                                sc_scatter_f32x4(&t_lane[t_at + j * 64], 64, sc_load_f32x4(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 2) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -4);
+                                sc_scatter_f32x2(&t_lane[t_at + j * 64], 64, sc_load_f32x2(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 1) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -2);
+                                t_lane[t_at + j * 64] = X_val[X_at + j];
+                            }
                         }
                     }
                 }
@@ -421,28 +508,36 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         sc_store_f32x16(&y_lane[y_at], c + sc_splat_f32x16(b));
                         sc_store_f32x16(&y_lane[y_at + 16], c_1 + sc_splat_f32x16(b));
                     }
-                    for (sc_i64 n_in = 0; n_in < 32; n_in++) {
-                        const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
-                        const sc_i64 rest_1 = size % 16;
-                        const sc_i64 full_1 = size - rest_1;
-                        for (sc_i64 i = 0; i < full_1; i += 16) {
-                            sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                    if (size == 16) {
+                        for (sc_i64 n_in = 0; n_in < 32; n_in += 16) {
+                            const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
+                            sc_turn_f32x16(&Y_val[Y_at], Y_stride0, &y_lane[n_in], 64);
                         }
-                        if ((rest_1 & 8) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -16);
-                            sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 4) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -8);
-                            sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 2) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -4);
-                            sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 1) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -2);
-                            Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                    } else {
+                        for (sc_i64 n_in = 0; n_in < 32; n_in++) {
+                            const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
+                            const sc_i64 rest_1 = size % 16;
+                            const sc_i64 full_1 = size - rest_1;
+                            for (sc_i64 i = 0; i < full_1; i += 16) {
+                                sc_store_f32x16(&Y_val[Y_at + i],
+                                                sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 8) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -16);
+                                sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 4) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -8);
+                                sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 2) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -4);
+                                sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 1) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -2);
+                                Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                            }
                         }
                     }
                 }
@@ -451,29 +546,36 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 n_block_1 = full + (rest & -32);
                 for (sc_i64 j_block = 0; j_block < j_dim; j_block += 16) {
                     const sc_i64 size = sc_min_i64(16, j_dim - j_block);
-                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
-                        const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = j_block * 64 + n_in;
-                        const sc_i64 rest_1 = size % 16;
-                        const sc_i64 full_1 = size - rest_1;
-                        for (sc_i64 j = 0; j < full_1; j += 16) {
-                            sc_scatter_f32x16(&t_lane[t_at + j * 64], 64, sc_load_f32x16(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 8) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -16);
-                            sc_scatter_f32x8(&t_lane[t_at + j * 64], 64, sc_load_f32x8(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 4) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -8);
-                            sc_scatter_f32x4(&t_lane[t_at + j * 64], 64, sc_load_f32x4(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 2) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -4);
-                            sc_scatter_f32x2(&t_lane[t_at + j * 64], 64, sc_load_f32x2(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 1) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -2);
-                            t_lane[t_at + j * 64] = X_val[X_at + j];
+                    if (size == 16) {
+                        const sc_i64 t_at = j_block * 64;
+                        const sc_i64 X_at = n_block_1 * X_stride0 + j_block;
+                        sc_turn_f32x16(&t_lane[t_at], 64, &X_val[X_at], X_stride0);
+                    } else {
+                        for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                            const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
+                            const sc_i64 t_at = j_block * 64 + n_in;
+                            const sc_i64 rest_1 = size % 16;
+                            const sc_i64 full_1 = size - rest_1;
+                            for (sc_i64 j = 0; j < full_1; j += 16) {
+                                sc_scatter_f32x16(&t_lane[t_at + j * 64], 64,
+                                                  sc_load_f32x16(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 8) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -16);
+                                sc_scatter_f32x8(&t_lane[t_at + j * 64], 64, sc_load_f32x8(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 4) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -8);
+                                sc_scatter_f32x4(&t_lane[t_at + j * 64], 64, sc_load_f32x4(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 2) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -4);
+                                sc_scatter_f32x2(&t_lane[t_at + j * 64], 64, sc_load_f32x2(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 1) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -2);
+                                t_lane[t_at + j * 64] = X_val[X_at + j];
+                            }
                         }
                     }
                 }
@@ -499,28 +601,34 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         const sc_i64 y_at = i_in * 64;
                         sc_store_f32x16(&y_lane[y_at], c + sc_splat_f32x16(b));
                     }
-                    for (sc_i64 n_in = 0; n_in < 16; n_in++) {
-                        const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
-                        const sc_i64 rest_1 = size % 16;
-                        const sc_i64 full_1 = size - rest_1;
-                        for (sc_i64 i = 0; i < full_1; i += 16) {
-                            sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 8) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -16);
-                            sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 4) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -8);
-                            sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 2) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -4);
-                            sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 1) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -2);
-                            Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                    if (size == 16) {
+                        const sc_i64 Y_at = n_block_1 * Y_stride0 + i_block;
+                        sc_turn_f32x16(&Y_val[Y_at], Y_stride0, y_lane, 64);
+                    } else {
+                        for (sc_i64 n_in = 0; n_in < 16; n_in++) {
+                            const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
+                            const sc_i64 rest_1 = size % 16;
+                            const sc_i64 full_1 = size - rest_1;
+                            for (sc_i64 i = 0; i < full_1; i += 16) {
+                                sc_store_f32x16(&Y_val[Y_at + i],
+                                                sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 8) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -16);
+                                sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 4) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -8);
+                                sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 2) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -4);
+                                sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 1) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -2);
+                                Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                            }
                         }
                     }
                 }
@@ -529,29 +637,38 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 n_block_1 = full + (rest & -16);
                 for (sc_i64 j_block = 0; j_block < j_dim; j_block += 16) {
                     const sc_i64 size = sc_min_i64(16, j_dim - j_block);
-                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
-                        const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = j_block * 64 + n_in;
-                        const sc_i64 rest_1 = size % 16;
-                        const sc_i64 full_1 = size - rest_1;
-                        for (sc_i64 j = 0; j < full_1; j += 16) {
-                            sc_scatter_f32x16(&t_lane[t_at + j * 64], 64, sc_load_f32x16(&X_val[X_at + j]));
+                    if (size == 16) {
+                        const sc_i64 t_at = j_block * 64;
+                        const sc_i64 X_at = n_block_1 * X_stride0 + j_block;
+                        for (sc_i64 j_in = 0; j_in < 16; j_in += 8) {
+                            sc_turn_f32x8(&t_lane[t_at + j_in * 64], 64, &X_val[X_at + j_in], X_stride0);
                         }
-                        if ((rest_1 & 8) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -16);
-                            sc_scatter_f32x8(&t_lane[t_at + j * 64], 64, sc_load_f32x8(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 4) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -8);
-                            sc_scatter_f32x4(&t_lane[t_at + j * 64], 64, sc_load_f32x4(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 2) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -4);
-                            sc_scatter_f32x2(&t_lane[t_at + j * 64], 64, sc_load_f32x2(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 1) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -2);
-                            t_lane[t_at + j * 64] = X_val[X_at + j];
+                    } else {
+                        for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                            const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
+                            const sc_i64 t_at = j_block * 64 + n_in;
+                            const sc_i64 rest_1 = size % 16;
+                            const sc_i64 full_1 = size - rest_1;
+                            for (sc_i64 j = 0; j < full_1; j += 16) {
+                                sc_scatter_f32x16(&t_lane[t_at + j * 64], 64,
+                                                  sc_load_f32x16(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 8) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -16);
+                                sc_scatter_f32x8(&t_lane[t_at + j * 64], 64, sc_load_f32x8(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 4) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -8);
+                                sc_scatter_f32x4(&t_lane[t_at + j * 64], 64, sc_load_f32x4(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 2) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -4);
+                                sc_scatter_f32x2(&t_lane[t_at + j * 64], 64, sc_load_f32x2(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 1) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -2);
+                                t_lane[t_at + j * 64] = X_val[X_at + j];
+                            }
                         }
                     }
                 }
@@ -577,28 +694,36 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         const sc_i64 y_at = i_in * 64;
                         sc_store_f32x8(&y_lane[y_at], c + sc_splat_f32x8(b));
                     }
-                    for (sc_i64 n_in = 0; n_in < 8; n_in++) {
-                        const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
-                        const sc_i64 rest_1 = size % 16;
-                        const sc_i64 full_1 = size - rest_1;
-                        for (sc_i64 i = 0; i < full_1; i += 16) {
-                            sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                    if (size == 16) {
+                        const sc_i64 Y_at = n_block_1 * Y_stride0 + i_block;
+                        for (sc_i64 i_in = 0; i_in < 16; i_in += 8) {
+                            sc_turn_f32x8(&Y_val[Y_at + i_in], Y_stride0, &y_lane[i_in * 64], 64);
                         }
-                        if ((rest_1 & 8) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -16);
-                            sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 4) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -8);
-                            sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 2) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -4);
-                            sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 1) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -2);
-                            Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                    } else {
+                        for (sc_i64 n_in = 0; n_in < 8; n_in++) {
+                            const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
+                            const sc_i64 rest_1 = size % 16;
+                            const sc_i64 full_1 = size - rest_1;
+                            for (sc_i64 i = 0; i < full_1; i += 16) {
+                                sc_store_f32x16(&Y_val[Y_at + i],
+                                                sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 8) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -16);
+                                sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 4) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -8);
+                                sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 2) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -4);
+                                sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 1) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -2);
+                                Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                            }
                         }
                     }
                 }
@@ -607,29 +732,38 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 n_block_1 = full + (rest & -8);
                 for (sc_i64 j_block = 0; j_block < j_dim; j_block += 16) {
                     const sc_i64 size = sc_min_i64(16, j_dim - j_block);
-                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
-                        const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
-                        const sc_i64 t_at = j_block * 64 + n_in;
-                        const sc_i64 rest_1 = size % 16;
-                        const sc_i64 full_1 = size - rest_1;
-                        for (sc_i64 j = 0; j < full_1; j += 16) {
-                            sc_scatter_f32x16(&t_lane[t_at + j * 64], 64, sc_load_f32x16(&X_val[X_at + j]));
+                    if (size == 16) {
+                        const sc_i64 t_at = j_block * 64;
+                        const sc_i64 X_at = n_block_1 * X_stride0 + j_block;
+                        for (sc_i64 j_in = 0; j_in < 16; j_in += 4) {
+                            sc_turn_f32x4(&t_lane[t_at + j_in * 64], 64, &X_val[X_at + j_in], X_stride0);
                         }
-                        if ((rest_1 & 8) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -16);
-                            sc_scatter_f32x8(&t_lane[t_at + j * 64], 64, sc_load_f32x8(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 4) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -8);
-                            sc_scatter_f32x4(&t_lane[t_at + j * 64], 64, sc_load_f32x4(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 2) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -4);
-                            sc_scatter_f32x2(&t_lane[t_at + j * 64], 64, sc_load_f32x2(&X_val[X_at + j]));
-                        }
-                        if ((rest_1 & 1) != 0) {
-                            const sc_i64 j = full_1 + (rest_1 & -2);
-                            t_lane[t_at + j * 64] = X_val[X_at + j];
+                    } else {
+                        for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                            const sc_i64 X_at = (n_block_1 + n_in) * X_stride0 + j_block;
+                            const sc_i64 t_at = j_block * 64 + n_in;
+                            const sc_i64 rest_1 = size % 16;
+                            const sc_i64 full_1 = size - rest_1;
+                            for (sc_i64 j = 0; j < full_1; j += 16) {
+                                sc_scatter_f32x16(&t_lane[t_at + j * 64], 64,
+                                                  sc_load_f32x16(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 8) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -16);
+                                sc_scatter_f32x8(&t_lane[t_at + j * 64], 64, sc_load_f32x8(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 4) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -8);
+                                sc_scatter_f32x4(&t_lane[t_at + j * 64], 64, sc_load_f32x4(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 2) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -4);
+                                sc_scatter_f32x2(&t_lane[t_at + j * 64], 64, sc_load_f32x2(&X_val[X_at + j]));
+                            }
+                            if ((rest_1 & 1) != 0) {
+                                const sc_i64 j = full_1 + (rest_1 & -2);
+                                t_lane[t_at + j * 64] = X_val[X_at + j];
+                            }
                         }
                     }
                 }
@@ -655,28 +789,36 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         const sc_i64 y_at = i_in * 64;
                         sc_store_f32x4(&y_lane[y_at], c + sc_splat_f32x4(b));
                     }
-                    for (sc_i64 n_in = 0; n_in < 4; n_in++) {
-                        const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
-                        const sc_i64 rest_1 = size % 16;
-                        const sc_i64 full_1 = size - rest_1;
-                        for (sc_i64 i = 0; i < full_1; i += 16) {
-                            sc_store_f32x16(&Y_val[Y_at + i], sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                    if (size == 16) {
+                        const sc_i64 Y_at = n_block_1 * Y_stride0 + i_block;
+                        for (sc_i64 i_in = 0; i_in < 16; i_in += 4) {
+                            sc_turn_f32x4(&Y_val[Y_at + i_in], Y_stride0, &y_lane[i_in * 64], 64);
                         }
-                        if ((rest_1 & 8) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -16);
-                            sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 4) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -8);
-                            sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 2) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -4);
-                            sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
-                        }
-                        if ((rest_1 & 1) != 0) {
-                            const sc_i64 i = full_1 + (rest_1 & -2);
-                            Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                    } else {
+                        for (sc_i64 n_in = 0; n_in < 4; n_in++) {
+                            const sc_i64 Y_at = (n_block_1 + n_in) * Y_stride0 + i_block;
+                            const sc_i64 rest_1 = size % 16;
+                            const sc_i64 full_1 = size - rest_1;
+                            for (sc_i64 i = 0; i < full_1; i += 16) {
+                                sc_store_f32x16(&Y_val[Y_at + i],
+                                                sc_gather_f32x16(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 8) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -16);
+                                sc_store_f32x8(&Y_val[Y_at + i], sc_gather_f32x8(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 4) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -8);
+                                sc_store_f32x4(&Y_val[Y_at + i], sc_gather_f32x4(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 2) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -4);
+                                sc_store_f32x2(&Y_val[Y_at + i], sc_gather_f32x2(&y_lane[n_in + i * 64], 64));
+                            }
+                            if ((rest_1 & 1) != 0) {
+                                const sc_i64 i = full_1 + (rest_1 & -2);
+                                Y_val[Y_at + i] = y_lane[n_in + i * 64];
+                            }
                         }
                     }
                 }

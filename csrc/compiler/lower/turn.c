@@ -6,7 +6,7 @@
  * rows, turned in registers and stored by rows. */
 #include "private.h"
 
-enum { SIDE = 16 }; /* lanes of a square at most */
+enum { SIDE = 16, LEAST = 4 }; /* lanes of a square, at most and at least */
 
 typedef struct {
     const Expr *to, *from;
@@ -39,13 +39,6 @@ static bool across(Low *l, const Square *s)
            (runs_along(l, s->to, s->row) && runs_along(l, s->from, s->vec));
 }
 
-/* How many coordinates a tile has: the last one of an extent that is known may have fewer. */
-static int64_t side(const Low *l, Index ix)
-{
-    const Val *size = l->e.coord[ix.var].modext;
-    return size && size->op == O_CONST ? size->i : ix.block;
-}
-
 static bool find(Low *l, const Nest *n, Square *s)
 {
     const Nest *vec = n->body, *eval = vec->op == N_LOOP ? vec->body : NULL;
@@ -58,8 +51,15 @@ static bool find(Low *l, const Nest *n, Square *s)
     const sc_dtype type = (sc_dtype)s->to->tensor->dtype;
     if (type != s->from->tensor->dtype || sc_dtype_size(type) < 2 || !across(l, s)) return false;
     while (s->lanes * (int)sc_dtype_size(type) > l->p->vector_bytes) s->lanes /= 2;
-    while ((side(l, n->ix) | side(l, vec->ix)) % s->lanes) s->lanes /= 2;
-    return s->lanes >= 4;
+    while ((n->ix.block | vec->ix.block) % s->lanes) s->lanes /= 2;
+    return s->lanes >= LEAST;
+}
+
+/* How many coordinates a tile has: the last one of an extent that is known may have fewer. */
+static int64_t side(const Low *l, Index ix)
+{
+    const Val *size = l->e.coord[ix.var].modext;
+    return size && size->op == O_CONST ? size->i : ix.block;
 }
 
 /* The stride between rows of an access to the square. */
@@ -112,13 +112,14 @@ bool turn_applies(Low *l, const Nest *n)
 void turn_lower(Low *l, const Nest *n, void (*in_order)(Low *, const Nest *))
 {
     Square s;
-    Val *full = find(l, n, &s) ? val_op(l->p, O_AND, whole(l, s.row), whole(l, s.vec)) : num(l, 0);
-    if (val_is_int(full, 0)) {
+    const bool fits = find(l, n, &s);
+    while (fits && (side(l, s.row) | side(l, s.vec)) % s.lanes) s.lanes /= 2;
+    if (!fits || s.lanes < LEAST) {
         in_order(l, n);
         return;
     }
     Stmt *test = lower_put(l, S_IF), **outer = l->tail;
-    test->a = full;
+    Val *full = test->a = val_op(l->p, O_AND, whole(l, s.row), whole(l, s.vec));
     l->tail = &test->body;
     squares(l, n, &s);
     l->tail = &test->other;

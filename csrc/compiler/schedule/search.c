@@ -18,6 +18,7 @@
 #define TIE 1.02        /* a step of scores: those in one step are equal, and the first order wins */
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
 #define PLAIN_TIE 1.06  /* the same over one that has no tiles, and shares out the same index among threads */
+#define TURNED_TIE 1.3  /* what transposing matrices as a whole must gain, but for cuts */
 #define BLOCKS 8        /* how many times faster whole blocks are converted than single entries */
 #define CONVERT_TIE 1.3 /* what a nest of converted operands must gain over one that takes them as they are */
 #define CALLS 16        /* calls that share the time of a conversion */
@@ -117,7 +118,8 @@ static int rank(const Search *s, const Candidate *c)
 {
     const double convert = c->to.nlevel ? OFTEN_TIE : c->converted ? CONVERT_TIE : 1;
     const double tie = s->par && c->par == s->par ? PLAIN_TIE : PRODUCT_TIE;
-    const double score = c->cost * (c->special ? 1 : tie) * convert;
+    const bool turned = c->special && special[c->special - 1].nest == schedule_turned && !c->to.nlevel;
+    const double score = c->cost * (c->special ? 1 : tie) * convert * (turned ? TURNED_TIE : 1);
     return (int)lround(log(score) / log(TIE));
 }
 
