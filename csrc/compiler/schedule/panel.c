@@ -172,8 +172,9 @@ static bool tiles_suit(const Sched *s)
 {
     const int64_t columns = s->p->var[s->vec].extent, tiles = columns / s->tile, threads = prog_threads(s->p),
                   size = (int64_t)sc_dtype_size(s->p->type);
-    const double entries = cost_positions(s->p, s->a), rows = (double)s->p->var[s->panel->slot[0].var].extent;
-    const double bytes = entries * (double)(sc_dtype_size(s->a->dtype) + sizeof(int32_t));
+    const double entries = cost_positions(s->p, s->a),
+                 rows = (double)schedule_bucket(s->p->var[s->panel->slot[0].var].extent),
+                 bytes = entries * (double)(sc_dtype_size(s->a->dtype) + sizeof(int32_t));
     if (entries * s->tile > MOMENT) return false;
     if (s->cut ? columns / threads * size < NEAR
                : bytes > 2 * (double)machine_cache(s->p, 2) && entries > MANY_A_ROW * rows)
