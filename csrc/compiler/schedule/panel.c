@@ -190,14 +190,6 @@ static Nest *shared(Sched *s, Nest *rows, Nest *tile)
     return all;
 }
 
-/* Something beside the sum varies along the vector. */
-static bool varies(const Sched *s, const Expr *e)
-{
-    if (e == s->sum) return false;
-    if (e->op == O_ACCESS) return in(expr_vars(e), s->vec);
-    return (e->kid[0] && varies(s, e->kid[0])) || (e->kid[1] && varies(s, e->kid[1]));
-}
-
 /* for n/T { work t { t[i, n%T] = x[n,i] } then { par o/16 { work y { for o%16: y[o%16, n%T] = the sum } then
  * { C[n,o] = y } } } }; with blocks of R rows, par o/R in A and the sum is of all of them. */
 static Nest *transposed(Sched *s)
@@ -210,7 +202,8 @@ static Nest *transposed(Sched *s)
     Tensor *t = panel_new(s, index_whole(i)), *y = s->through = work_new(s->p, "y", W_LANE);
     work_slot(y, strip);
     work_slot(y, tile);
-    s->whole = !varies(s, s->rhs);
+    const Expr *beside = expr_replace(p, s->rhs, s->sum, expr_const(p, 0));
+    s->whole = !in(expr_vars(beside), s->vec);
     Nest *pack = nest_eval(p, work_access(p, t), O_CONST, s->packed);
     if (s->tile >= FEW && s->tile <= MANY)
         pack = nest_loop(p, L_FOR, block(i, SC_MOD, STRIP), NULL, nest_loop(p, L_VEC, tile, NULL, pack));

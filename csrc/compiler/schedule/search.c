@@ -30,11 +30,12 @@ static const struct {
     Nest *(*nest)(Prog *, const Assign *, sc_format *to, sc_text *why);
     const char *name;
     bool often; /* it takes the layouts of an operand that is multiplied often */
-} special[] = {{product_nest, "in storage order, tiled", true},
-               {schedule_packed, "in storage order, tiled, packed", false},
-               {schedule_turned, "in storage order, tiled, dense operands transposed", true},
-               {schedule_gather, "rows gathered into tiles", false},
-               {schedule_outer, "outer products in tiles", false}};
+    double tie; /* what it must gain over the others where it takes none */
+} special[] = {{product_nest, "in storage order, tiled", true, 1},
+               {schedule_packed, "in storage order, tiled, packed", false, 1},
+               {schedule_turned, "in storage order, tiled, dense operands transposed", true, TURNED_TIE},
+               {schedule_gather, "rows gathered into tiles", false, 1},
+               {schedule_outer, "outer products in tiles", false, 1}};
 
 typedef struct {
     Order order;
@@ -118,8 +119,8 @@ static int rank(const Search *s, const Candidate *c)
 {
     const double convert = c->to.nlevel ? OFTEN_TIE : c->converted ? CONVERT_TIE : 1;
     const double tie = s->par && c->par == s->par ? PLAIN_TIE : PRODUCT_TIE;
-    const bool turned = c->special && special[c->special - 1].nest == schedule_turned && !c->to.nlevel;
-    const double score = c->cost * (c->special ? 1 : tie) * convert * (turned ? TURNED_TIE : 1);
+    const double own = c->special && !c->to.nlevel ? special[c->special - 1].tie : 1;
+    const double score = c->cost * (c->special ? own : tie) * convert;
     return (int)lround(log(score) / log(TIE));
 }
 

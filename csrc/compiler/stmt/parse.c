@@ -444,16 +444,9 @@ static Stmt *read_fetch(StmtReader *r)
 
 static Stmt *read_turn(StmtReader *r)
 {
-    Stmt *s = stmt_new(r, S_TURN);
-    int lanes;
-    s->buf = find_buf(r, lex_name(&r->lx, "an array"));
-    if (!s->buf) wrong(r, "turn takes two places%s", "");
-    lex_expect(&r->lx, "[", "after the name of a buffer");
-    s->a = read_place(r, &lanes, &s->c);
-    lex_expect(&r->lx, "=", "after the place of a square");
-    s->b = read_val(r, 1);
-    if (s->b->op != O_LOAD || s->b->type.lanes != lanes)
-        wrong(r, "the square in '%s' is turned from one of as many rows", s->buf->name);
+    Stmt *s = read_assign(r);
+    if (s->op != S_STORE || s->b->op != O_LOAD) wrong(r, "turn takes two places%s", "");
+    s->op = S_TURN;
     return s;
 }
 

@@ -263,19 +263,14 @@ static void block_print(const Stmt *s, int depth, sc_text *out)
         case S_LET: let_print(s, out); break;
         case S_SET:
         case S_STORE:
+        case S_TURN:
+            if (s->op == S_TURN) sc_text_add(out, "turn ");
             if (s->op == S_SET)
                 sc_text_add(out, "%s", s->local->name);
             else
                 place_print(s->buf, s->a, s->b->type.lanes, s->c, out);
             sc_text_add(out, " = ");
             val_print(s->op == S_SET ? s->a : s->b, out);
-            sc_text_add(out, "\n");
-            break;
-        case S_TURN:
-            sc_text_add(out, "turn ");
-            place_print(s->buf, s->a, s->b->type.lanes, s->c, out);
-            sc_text_add(out, " = ");
-            val_print(s->b, out);
             sc_text_add(out, "\n");
             break;
         case S_RETURN: sc_text_add(out, "return %lld\n", (long long)s->step); break;
