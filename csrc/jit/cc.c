@@ -280,6 +280,7 @@ static int compile_in(const sc_work *w, const sc_cc *c, sc_cc_job *job, sc_text 
     else {
         int status = sc_spawn(c->real, argv, w->path, job->seconds, &said);
         bool done = status == 0 || status == SC_SPAWN_UNKNOWN;
+        if (done) (void)fchmodat(w->fd, "kernel.so", 0600, 0); /* linkers go by the umask */
         bool read = done && sc_work_read(w->fd, "kernel.so", object);
         job->late = status == SC_SPAWN_LATE;
         if (!read && object->failed)

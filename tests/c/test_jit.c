@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #if defined(__linux__) &&                                                                                    \
     __has_include(<linux/seccomp.h>) /* the headers of Linux may be missing beside those of musl */
 #include <linux/filter.h>
@@ -41,6 +42,18 @@ static int test_compile_call(void)
     for (int i = 0; i < 3; i++) CHECK(get(i, &e) == SC_JIT_COMPILED);
     for (int i = 0; i < 3; i++) CHECK(get(i, &e) == SC_JIT_MEMORY);
     CHECK(info_says("kernels loaded: 3") && info_says("(3 kernels") && count_files(cache, NULL, 0) == 3);
+    return 0;
+}
+
+/* The linker makes objects that others may write where the umask says so: on many systems it does. */
+static int test_umask(void)
+{
+    sc_err e = {0};
+    const mode_t before = umask(0);
+    configure(SC_JIT_ON, NULL, cache);
+    const int rc = get(1, &e);
+    umask(before);
+    CHECK(rc == SC_JIT_COMPILED);
     return 0;
 }
 
@@ -486,6 +499,7 @@ static int test_speed(void)
 static const jit_test tests[] = {
     {"target", test_target},
     {"compile_call", test_compile_call},
+    {"umask", test_umask},
     {"disk", test_disk},
     {"load_mode", test_load_mode},
     {"no_compiler", test_no_compiler},
