@@ -83,7 +83,7 @@ bool sc_format_has_twins(const sc_format *); /* sparse, unique and not padded: s
 /* What was counted of the rows of a sparse tensor (sc_census_rows), all zero where nobody did. */
 typedef struct {
     int64_t least, most; /* entries of the shortest row and of the longest */
-    bool even;           /* 12 entries on average, and three rows of four have as many as the one in front */
+    bool even;           /* three rows of four have as many entries as the one in front */
     /* log2, rounded, of E[d^2] / E[d]^2 of the entries d of a row: how much longer than on average one is that an entry
      * was chosen from. */
     uint8_t skew;

@@ -1,12 +1,13 @@
 /* file.c: .sc files, the form in which tests and tools hand us a whole problem.
  *
  *   file := { line }
- *   line := "in" NAME ":" dtype format [itype] "(" [N { "," N }] ")" ["unit" N | "apart"] ["perm"]
+ *   line := "in" NAME ":" dtype format [itype] "(" [N { "," N }] ")" ["unit" N | "apart"] ["perm"] [counts]
  *         | "out" NAME ":" ( "like" NAME | dtype format [itype] )
  *         | "fold" NAME | "nofold" | "skip" | "width" N | "dots"
  *         | "nest" "{" nest "}"                        may span lines
  *         | "schedule" text                            schedule/text.c has the grammar
  *         | a line of the program
+ *   counts := "positions" "(" N { "," N } ")" ["even"] ["skew" N]      those of sc_spec
  *   format := NAME ["(" .. ")"] | '"' levels '"'
  *
  * A result "like" an operand is computed at the entries of that alone.
@@ -77,7 +78,20 @@ static int8_t parse_twin(File *f, Lexer *lx, const sc_spec *spec, const int64_t 
     return (int8_t)(1 + (t->twin ? t->twin - 1 : t->arg));
 }
 
-/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N | "apart"] ["perm"] ["like" NAME] */
+/* "positions" "(" N { "," N } ")" ["even"] ["skew" N]: what is counted of an operand's levels and rows. */
+static void parse_counts(Lexer *lx, sc_spec *spec)
+{
+    int64_t n[SC_MAXDIM];
+    const int pos = lx->pos;
+    if (!lex_accept(lx, "positions")) return;
+    if (parse_dims(lx, n) != spec->format.nlevel)
+        fail(lx->prog, SC_EVALUE, pos, "expected a number for each of the %d levels", spec->format.nlevel);
+    for (int k = 0; k < spec->format.nlevel; k++) spec->positions[k] = (uint8_t)sc_log2_up(n[k]);
+    spec->even = lex_accept(lx, "even");
+    if (lex_accept(lx, "skew")) spec->skew = (uint8_t)sc_min(lex_int(lx, "the skew of the rows"), 64);
+}
+
+/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N | "apart"] ["perm"] ["like" NAME] [counts] */
 static void parse_in(File *f, int at)
 {
     Lexer lx;
@@ -103,6 +117,7 @@ static void parse_in(File *f, int at)
     if (lex_accept(&lx, "like")) spec.twin = parse_twin(f, &lx, &spec, dim);
     if (lex_accept(&lx, "unit")) spec.unit = (int)sc_min(lex_int(&lx, "the dimension of stride 1"), ndim - 1);
     if (lex_accept(&lx, "apart")) spec.unit = -1;
+    parse_counts(&lx, &spec);
     line_end(&lx, start);
     prog_declare(f->p, &spec, dim);
 }

@@ -8,7 +8,7 @@
 
 #include "kernels.h"
 
-enum { BYTES = 64, SOME = 12 };
+enum { BYTES = 64 };
 
 typedef struct {
     int64_t least, most;
@@ -71,7 +71,7 @@ void sc_census_rows(sc_tensor *t)
         COUNT(int64_t, double)
     const double mean = (double)t->view.nval / (double)n;
     t->rows.least = c.least, t->rows.most = c.most;
-    t->rows.even = 4 * c.same >= 3 * n && mean >= SOME;
+    t->rows.even = 4 * c.same >= 3 * n;
     t->rows.skew = (uint8_t)lrint(fmax(0, log2(c.squares / (double)n / (mean * mean))));
 }
 

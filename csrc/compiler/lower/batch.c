@@ -9,8 +9,15 @@
 
 #define TOGETHER 4 /* units whose vectors are added up across lanes in the same steps */
 
-static int term_lanes(const Low *l, const Tensor *w)
-{ return l->p->vector_bytes / (int)sc_dtype_size(w->dtype); }
+/* Lanes of the vectors that rows are summed in: half as many where few rows would fill half of those. */
+static int term_lanes(Low *l, const Batch *b)
+{
+    const Tensor *t = b->loop->in;
+    const int level = lower_level(l, t), most = l->p->vector_bytes / (int)sc_dtype_size(b->work->dtype);
+    const int longer = t->positions[level + 1] - t->positions[level]; /* log2 of what a row has */
+    if (t->skew || !t->positions[level + 1]) return most;
+    return (t->even ? 4 : 8) << longer <= most ? most / 2 : most;
+}
 
 bool batch_wanted(Low *l, const Nest *n)
 {
@@ -129,7 +136,7 @@ static void all_entries(Low *l, Batch *b, Val *last)
 /* ---- sums ---- */
 static Val *some_terms(Low *l, const Batch *b, Op op, Val *at, Val *n)
 {
-    const int k = term_lanes(l, b->work);
+    const int k = b->lanes;
     Val *v = val_load(l->p, b->terms, k, at, NULL);
     return val_select(l->p, val_first(l->p, k, n), v, val_const(l->p, v->type, op_identity(op)));
 }
@@ -138,7 +145,7 @@ static Val *some_terms(Low *l, const Batch *b, Op op, Val *at, Val *n)
 static Val *summed(Low *l, const Batch *b, Op op, Val *at, Val *n)
 {
     Prog *p = l->p;
-    const int k = term_lanes(l, b->work);
+    const int k = b->lanes;
     Local *sum = lower_mut(l, "sum", some_terms(l, b, op, at, n));
     Stmt **outer;
     Val *q = val_local(p, lower_for(l, "q", num(l, k), n, k, &outer)->local);
@@ -208,18 +215,62 @@ static void units(Low *l, Batch *b, Val *u, int n)
     lower_back(l, save);
 }
 
+/* n units from u on that have no entries. */
+static void empty_units(Low *l, Batch *b, Val *u, int n)
+{
+    const Env *save = lower_keep(l);
+    const Op op = work_reduce(b->loop->body->body, b->work);
+    for (int k = 0; k < n; k++) {
+        Stmt **outer = lower_block(l);
+        lower_back(l, save);
+        l->e.batch = b;
+        l->e.again |= k > 0;
+        batch_enter(l, b->loop, plus(l, u, num(l, k)));
+        b->sum = val_const(l->p, (Type){(uint8_t)b->work->dtype, 1}, op_identity(op));
+        b->count = num(l, 0);
+        lower_body(l, b->loop->body);
+        b->sum = NULL;
+        l->tail = outer;
+    }
+    lower_back(l, save);
+}
+
+/* Where most rows are empty most of n neighbours are together: it pays to look first. */
+static bool empty_suit(Low *l, const Nest *n)
+{
+    const Tensor *t = n->in;
+    const int level = lower_level(l, t);
+    return !sc_kind_of(&t->format.level[level])->crd && t->positions[level + 1] &&
+           t->positions[level + 1] <= t->positions[level];
+}
+
+static void some_units(Low *l, Batch *b, Val *u, int n)
+{
+    if (!empty_suit(l, b->loop)) {
+        units(l, b, u, n);
+        return;
+    }
+    Stmt *s = lower_put(l, S_IF), **outer = l->tail;
+    s->a = val_op(l->p, O_EQ, begins(l, b->loop, u), begins(l, b->loop, plus(l, u, num(l, n))));
+    l->tail = &s->body;
+    empty_units(l, b, u, n);
+    l->tail = &s->other;
+    units(l, b, u, n);
+    l->tail = outer;
+}
+
 static void all_units(Low *l, Batch *b, Val *first, Val *end)
 {
     Prog *p = l->p;
     const Nest *n = b->loop;
     const char *name =
         lower_level(l, n->in) || sc_kind_of(&n->in->format.level[0])->crd ? "p" : lower_index_name(l, n->ix);
-    const int k = term_lanes(l, b->work) < TOGETHER ? term_lanes(l, b->work) : TOGETHER;
+    const int k = b->lanes < TOGETHER ? b->lanes : TOGETHER;
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, end, first), num(l, k));
     Val *whole = lower_let(l, "whole", val_op(p, O_SUB, end, rest));
     Stmt **outer;
     lower_remark(l, sc_arena_printf(&p->arena, "%d units at a time, each in a vector", k));
-    units(l, b, val_local(p, lower_for(l, name, first, whole, k, &outer)->local), k);
+    some_units(l, b, val_local(p, lower_for(l, name, first, whole, k, &outer)->local), k);
     l->tail = outer;
     const bool again = l->e.again;
     l->e.again = true;
@@ -252,6 +303,7 @@ void batch_lower(Low *l, const Nest *n, Val *lo, Val *hi)
         return;
     }
     Batch b = {.loop = n, .work = n->body->work, .terms = lane_of(l, n->body->work)->val};
+    b.lanes = term_lanes(l, &b);
     Local *from = lower_mut(l, "from", lo);
     Val *start = val_local(p, from);
     Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail, **inner;

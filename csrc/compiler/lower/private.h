@@ -55,6 +55,7 @@ typedef struct { /* rows summed together */
     const Nest *loop;
     const Tensor *work;
     Buf *terms;
+    int lanes;  /* of the vectors that a row is summed in */
     Val *first; /* position of the first term */
     Val *sum;   /* of the row the walk is at; null while terms are computed */
     Val *count; /* the number of terms of that row */

@@ -60,7 +60,7 @@ const char *nest_batch_refused(const Nest *n)
     if (w->op != N_WORK || w->work->place != W_REG || w->work->ndim)
         return "the loop must hold nothing but a register workspace of one number";
     const Nest *in = w->body;
-    if (in->op != N_LOOP || in->kind != L_FOR || in->in != n->in || nest_loop_level(in) != k + 1 || in->by ||
+    if (in->op != N_LOOP || in->kind == L_PAR || in->in != n->in || nest_loop_level(in) != k + 1 || in->by ||
         in->ix.part != SC_WHOLE || in->ix.var == n->ix.var || !is_unique(n->in, k + 1, true))
         return "the workspace must be filled by one loop over the entries of the next level, compressed";
     if (in->body->op != N_EVAL || in->body->eval.lhs->tensor != w->work || in->body->eval.reduce == O_CONST)

@@ -11,8 +11,10 @@
  * of: it becomes one over blocks of coordinates. */
 #include "private.h"
 
-enum { BLOCK = 256 };         /* coordinates of a dense result that a thread takes at once */
-enum { LONG = 6, SHORT = 2 }; /* entries of a run, as powers of two: what takes long pays for short ones */
+enum { BLOCK = 256 }; /* coordinates of a dense result that a thread takes at once */
+enum { HUBS = 5 };    /* skew of rows, from which on some are far longer than others */
+/* Entries of a run, as powers of two: what takes long pays for short ones, what is foreseen for medium ones. */
+enum { LONG = 6, MEDIUM = 4, SHORT = 2 };
 
 static bool takes_long(const Expr *e)
 {
@@ -31,7 +33,8 @@ static bool is_foreseen(const Nest *n, int level)
     const Tensor *t = n->in;
     const size_t size = sc_dtype_size(t->dtype);
     const bool stores = n->body->op == N_EVAL && n->body->eval.reduce == O_CONST;
-    return t->even && level == t->format.nlevel - 1 && (size == 8 || (size == 4 && stores));
+    return t->even && level == t->format.nlevel - 1 && (size == 8 || (size == 4 && stores)) &&
+           !schedule_short_fibres(t, level, MEDIUM);
 }
 
 bool vector_suits(const Nest *given, uint32_t bound)
@@ -81,15 +84,24 @@ static void in_blocks(Prog *p, Nest *n)
 }
 
 /* ---- all loops ---- */
+/* The entries of many rows are taken by one loop, but for rows that are too long, or cut. */
+static void alone(Nest *row)
+{
+    Nest loop = *row;
+    loop.unroll = 0;
+    if (row->in->skew >= HUBS && !nest_vector_refused(&loop)) loop.kind = L_VEC, *row = loop;
+}
+
 static void look(Prog *p, Nest *n, uint32_t bound)
 {
     in_blocks(p, n);
     if (vector_suits(n, bound) && (!nest_over_words(n) || p->vector_bytes == 64))
         n->kind = L_VEC, n->unroll = 0;
     if (n->op == N_LOOP) bound |= 1u << n->ix.var;
-    if (n->op == N_LOOP && n->batch)
-        n = n->body; /* the entries of many rows are taken by one loop */
-    else if (n->body)
+    if (n->op == N_LOOP && n->batch) {
+        n = n->body;
+        alone(n->body);
+    } else if (n->body)
         look(p, n->body, bound);
     if (n->then) look(p, n->then, bound);
     for (int k = 0; k < n->n; k++) look(p, n->kid[k], bound);
