@@ -118,15 +118,10 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
         if not isinstance(index, SparseTensor) or index.dtype != torch.bool:
             raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
         return a[tuple(torch.nonzero(index).unbind(1))]
-    if (
-        index.__class__ is slice
-        and (a._fmt, a._ndim) == ("csr", 2)
-        and (values := plain_values(a)) is not None
-    ):
-        start, stop, step = index.indices(a._shape[0])
-        if step == 1 and 0 < stop - start < a._shape[0]:  # the commonest index
-            arrays = _cut((*a._arrays()[:2], values), start, stop)
-            return wrap(layout("csr", 2), (stop - start, a._shape[1]), arrays)
+    if index.__class__ in _COMMONEST and (a._fmt, a._ndim) == ("csr", 2):
+        made = _rows_of_csr(a, index)
+        if made is not None:
+            return made
     items = _spread(index, a._ndim)
     if any(_mask_rank(item) > 1 for item in items):
         return lookup(a, _named(a, index))
@@ -144,6 +139,25 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     items = [item if item is None else next(left) for item in items]
     made = _insert(select_all(a._whole(), flat), items)
     return made if not tensors or tensors[0].dim() == 1 else _unflattened(made, items)
+
+
+_COMMONEST = (slice, int)
+
+
+def _rows_of_csr(a: SparseTensor, index: slice | int) -> SparseTensor | None:
+    """``A[index]`` where that is one row, or some that follow one another, of plain values; else None."""
+    n, columns = a._shape
+    row = index.__class__ is int
+    start, stop, step = (index, index + 1, 1) if row else index.indices(n)
+    if step != 1 or start < 0 or stop > n or not (row or 0 < stop - start < n):
+        return None
+    values = plain_values(a)
+    if values is None:
+        return None
+    arrays = _cut((*a._arrays()[:2], values), start, stop)
+    if row:  # a vector by the same arrays
+        return wrap(layout("coo", 1), (columns,), arrays)
+    return wrap(layout("csr", 2), (stop - start, columns), arrays)
 
 
 def _unflattened(made: torch.Tensor, items: list[Selection | None]) -> torch.Tensor:
@@ -230,8 +244,10 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
     if along is not None or across is not None:
         arrays = _selected(*arrays, along, across, columns)
     shape = tuple([1 if isinstance(c, int) else _length(c) for c in chosen])
-    made = assemble(layout(a._fmt, 2), shape, arrays)
     kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, int)]
+    if len(kept) == 1 and isinstance(chosen[turned], int):
+        return assemble(layout("coo", 1), kept, arrays)
+    made = assemble(layout(a._fmt, 2), shape, arrays)
     return made if len(kept) == 2 else made.reshape(kept)
 
 
@@ -446,7 +462,7 @@ def axis(dim: int, ndim: int) -> int:
 def along(input: SparseTensor, dim: int, index: object) -> torch.Tensor:
     """``A[..., index, ...]`` with the index at a dimension."""
     dim = axis(dim, input._ndim)
-    return getitem(input, (slice(None),) * dim + (index,))
+    return getitem(input, (slice(None),) * dim + (index,) if dim else index)
 
 
 def narrow(input: SparseTensor, dim: int, start: int | torch.Tensor, length: int) -> torch.Tensor:
