@@ -3,8 +3,10 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.nn.utils import prune
 
 import scorch
+import scorch.nn
 
 BOUND = {torch.float64: 1e-13, torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
@@ -744,6 +746,23 @@ def test_torchs_layers_in_inference(padded, norm_first, activation):
                 torch.testing.assert_close(model(x, **{name: given}, **how), wanted)
 
 
+@pytest.mark.parametrize("norm_first", (False, True))
+def test_torchs_layers_with_sparse_weights_compile_for_inference(norm_first):
+    """No mask, a dense one, padded keys, and both: torch.compile takes torch's own function of the layer."""
+    _, dense, (_, padding, _) = masks_of_a_module()
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0, batch_first=True, norm_first=norm_first).eval()
+    for linear in (layer.linear1, layer.linear2):
+        prune.l1_unstructured(linear, "weight", 0.7)
+    x = torch.rand(2, 6, 8)
+    masks = [{"src_mask": m, "src_key_padding_mask": p} for m in (None, dense) for p in (None, padding)]
+    wanted = [layer(x, **how) for how in masks]
+    layer.linear1, layer.linear2 = map(scorch.nn.Linear.from_dense, (layer.linear1, layer.linear2))
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    torch._dynamo.reset()  # graphs of a module of torch count together
+    with torch.no_grad():
+        torch.testing.assert_close([compiled(x, **how) for how in masks], wanted)
+
+
 def test_torchs_module_compiles_with_padding():
     mask, dense, (_, padding, _) = masks_of_a_module()
     x, layer = torch.rand(2, 6, 8), torch.nn.MultiheadAttention(8, 2, batch_first=True, add_bias_kv=True)
@@ -758,6 +777,7 @@ def test_a_graph_of_two_masks_in_inference_says_what_to_do():
     mask, _, (_, padding, _) = masks_of_a_module()
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0, batch_first=True).eval()
     x, compiled = torch.rand(2, 6, 8), torch.compile(layer, backend="aot_eager", fullgraph=True)
+    torch._dynamo.reset()
     with torch.no_grad(), pytest.raises(Exception, match=r"set_fastpath_enabled\(False\)"):
         compiled(x, src_mask=mask, src_key_padding_mask=padding)
 

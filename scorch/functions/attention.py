@@ -225,11 +225,14 @@ def encoder_layer(
     """``nn.TransformerEncoderLayer`` in inference, for which torch has a function of its own."""
     *first, scale, shift, up, up_bias, down, down_bias, mask, kind = weights
     mask = mask[:, None, None] if kind == 1 else mask  # of keys alone
+    attention_of = scaled_dot_product_attention
+    if not isinstance(mask, SparseTensor):  # weights are sparse: torch.compile does not see that they are
+        attention_of = F.scaled_dot_product_attention
 
     def attend(x: torch.Tensor) -> torch.Tensor:
         projected = F.linear(x, projection, projection_bias).unflatten(-1, (3, heads, -1))
         q, k, v = projected.permute(2, 0, 3, 1, 4)
-        y = scaled_dot_product_attention(q, k, v, mask)
+        y = attention_of(q, k, v, mask)
         return F.linear(y.transpose(1, 2).flatten(2), output, output_bias)
 
     def feed(x: torch.Tensor) -> torch.Tensor:
