@@ -454,6 +454,10 @@ def test_operands_of_no_elements(shape):
     assert torch.equal(scorch.dynamic(x) @ w, x @ w)
     assert torch.equal(F.linear(scorch.dynamic(x), w.t()), x @ w)
     assert scorch.dynamic(x).way(w) == "dense"
+    rows = "a,b,"[: 2 * x.dim() - 2]
+    for h in (scorch.dynamic(x), scorch.dynamic(x, by=torch.ones(shape, dtype=torch.bool))):
+        assert torch.equal(scorch.einsum("...j,jk->...k", h, w), x @ w)
+        assert torch.equal(scorch.evaluate(f"y[{rows}k] = x[{rows}j] * w[j,k]", x=h, w=w), x @ w)
 
 
 def test_a_weight_whose_rows_overlap():

@@ -504,11 +504,11 @@ def resolved(h: Dynamic) -> torch.Tensor:
     """As an operand of an expression: sparse where most values are zero, and no gradient is asked of it."""
     _check_tiles(h)
     x = h.to_dense()
-    if _torch.is_tracing(x) or (x.requires_grad and torch.is_grad_enabled()) or x.dim() < 2:
+    if _torch.is_tracing(x) or (x.requires_grad and torch.is_grad_enabled()) or x.dim() < 2 or not x.numel():
         return x
     matrix = x.detach().reshape(-1, x.shape[-1])
     most = (1 - _WORTH) / 2 * matrix.numel()
-    return x if not x.numel() or _C.census(matrix, 1)[2] > most else sparse(x, "auto")
+    return x if _C.census(matrix, 1)[2] > most else sparse(x, "auto")
 
 
 def dynamic(
