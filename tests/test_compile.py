@@ -725,6 +725,16 @@ NOTED = {
     "arithmetic": lambda a, x: ((a * x).sin() + torch.softmax(x * a, 1) - scorch.softmax(a * x)) @ x,
     "sums": lambda a, x: a + x - torch.add(a, x) + torch.where(a > x, x, 0.5) - (x - a) * torch.maximum(a, x),
     "attention": lambda a, x: scorch.attention(x, x, x, a) + F.scaled_dot_product_attention(x, x, x, a),
+    "zeros": lambda a, x: (
+        scorch.dynamic(x.relu()) @ x
+        + F.linear(scorch.dynamic(x, by=x[:, 0] > 0.5), x)
+        + a @ scorch.dynamic(x)
+    ),
+    "zeros in expressions": lambda a, x: (
+        scorch.einsum("ij,jk->ik", scorch.dynamic(x), x)
+        + scorch.evaluate("y[i,k] = a[i,j] * x[j,k]", a=a, x=scorch.dynamic(x))
+        + scorch.attention(x, x, x, scorch.dynamic(x > 0.5))
+    ),
     "one tensor": lambda a, x: a.T[:, 1:] @ x[1:] + scorch.sddmm(a, x, x) @ x + scorch.log_softmax(a, 0) @ x,
 }
 

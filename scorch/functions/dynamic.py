@@ -511,6 +511,7 @@ def resolved(h: Dynamic) -> torch.Tensor:
     return x if _C.census(matrix, 1)[2] > most else sparse(x, "auto")
 
 
+@_torch.symbolic
 def dynamic(
     x: torch.Tensor, by: str | torch.Tensor = "nonzero", tile: tuple[int, int] | None = None
 ) -> Dynamic:
