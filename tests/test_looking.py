@@ -187,6 +187,19 @@ def test_large_tensors_are_not_made_dense():
     assert raster(scorch.coo(at, torch.ones(1000), (n, n)), 64).count_nonzero() > 700
 
 
+@pytest.mark.parametrize("shape", [(2**60, 2), (2, 2**60), (3, 2**61 - 1), (2**63 - 1,)])
+def test_pictures_of_extents_near_the_largest(shape):
+    """Entries at both ends and on both sides of the middle, in the first row or column."""
+    n = max(shape)
+    at = torch.tensor([0, n // 2 - 2**20, n // 2 + 2**20, n - 1])
+    index = torch.stack([at if m == n else at * 0 for m in shape])
+    A = scorch.coo(index, torch.ones(4), shape, format="coo")
+    picture = raster(A, 8)
+    seen = picture[0] if n == shape[-1] else picture[:, 0]
+    assert seen.nonzero().flatten().tolist() == [0, 3, 4, 7] and picture.count_nonzero() == 4
+    assert "data:image/png" in A._repr_html_()
+
+
 def test_notebooks_show_tensors(A):
     text = A._repr_html_()
     data = base64.b64decode(text.split("base64,")[1].split('"')[0])

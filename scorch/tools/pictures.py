@@ -61,10 +61,15 @@ def raster(A: SparseTensor, pixels: int) -> torch.Tensor:
         at = at[:, at[0] >= 0]
     none = torch.zeros(at.shape[1], dtype=torch.int64, device="cpu")
     i, j = (none, none, *at)[-2:]
-    place = (i * high // max(rows, 1)) * wide + j * wide // max(columns, 1)
+    place = _pixel(i, rows, high) * wide + _pixel(j, columns, wide)
     count = torch.bincount(place, minlength=high * wide).view(high, wide)
     layers = max(A.numel() // max(rows * columns, 1), 1)
     return count.double() / (_covered(rows, high)[:, None] * _covered(columns, wide) * layers)
+
+
+def _pixel(at: torch.Tensor, extent: int, pixels: int) -> torch.Tensor:
+    """The pixel of each coordinate, in floats: a product of integers may overflow."""
+    return at.double().mul_(pixels).div_(max(extent, 1)).long().clamp_(max=pixels - 1)
 
 
 def _covered(extent: int, pixels: int) -> torch.Tensor:
