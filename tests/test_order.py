@@ -239,6 +239,21 @@ def test_medians_of_tensors_with_nan():
         torch.testing.assert_close(f(a), f(x), equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16, torch.int64))
+@pytest.mark.parametrize("shape", ((0,), (0, 3), (3, 0), (2, 0, 3)))
+def test_medians_of_no_entries(shape, dtype):
+    x = torch.zeros(shape, dtype=dtype)
+    for f in (torch.median, torch.nanmedian):
+        for a in (scorch.sparse(x), scorch.sparse(x, format="coo")):
+            torch.testing.assert_close(f(a), f(x), equal_nan=True)
+            with pytest.raises(ValueError, match="expected entries along dimension"):
+                f(a, shape.index(0))
+    if dtype.is_floating_point:
+        a = scorch.sparse(x).requires_grad_()
+        a.median().backward()
+        assert a.grad.shape == shape
+
+
 def test_gradients_of_medians_and_gathers():
     x = torch.randn(6, 8).double() * (torch.rand(6, 8) < 0.5)
     index = torch.randint(8, (6, 3))

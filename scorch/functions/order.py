@@ -203,10 +203,17 @@ def kthvalue(
     return torch.return_types.kthvalue([_closed(x, input, dim, keepdim) for x in pair])
 
 
+def _of_all(f: Callable, input: SparseTensor) -> torch.Tensor:
+    """f of all entries; of none, what torch has of a dense tensor."""
+    if not input.numel():
+        return f(input.to_dense())
+    return f(input.flatten() if input._ndim else input, 0)[0]
+
+
 def median(input: SparseTensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor | tuple:
     """``torch.median``: the lower one; NaN where there is one."""
     if dim is None:
-        return median(input.flatten() if input._ndim else input, 0)[0]
+        return _of_all(torch.median, input)
     _needs_entries("median", input, dim)
     n = input.shape[dim] if input._ndim else 1
     pair = _between(input, dim, (n - 1) // 2, (n + 1) // 2, False)
@@ -219,7 +226,7 @@ def median(input: SparseTensor, dim: int | None = None, keepdim: bool = False) -
 def nanmedian(input: SparseTensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor | tuple:
     """``torch.nanmedian``: the lower one of the entries that are numbers."""
     if dim is None:
-        return nanmedian(input.flatten() if input._ndim else input, 0)[0]
+        return _of_all(torch.nanmedian, input)
     _needs_entries("nanmedian", input, dim)
     ordered = sort(input, dim)
     n = ordered[0].shape[dim] if input._ndim else 1
