@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.utils import parametrize, prune
+from torch.nn.utils.fusion import fuse_linear_bn_eval
 
 import scorch
 import scorch.nn
@@ -484,6 +485,24 @@ class FromValues(torch.nn.Module):
     def right_inverse(self, weight: torch.Tensor) -> torch.Tensor:
         index = self.structure.indices().long()
         return weight[index[0], index[1]]
+
+
+def test_linear_has_no_weight_to_set():
+    """A norm is folded into the dense layer, whose zeros stay."""
+    layer, norm = torch.nn.Linear(24, 16).eval(), torch.nn.BatchNorm1d(16).eval()
+    sparse = scorch.nn.Linear.from_dense(layer, density=0.25).eval()
+    for set_weight in (
+        lambda: fuse_linear_bn_eval(sparse, norm),
+        lambda: setattr(sparse, "weight", torch.nn.Parameter(sparse.weight.detach())),
+        lambda: sparse.register_parameter("weight", None),
+    ):
+        with pytest.raises(AttributeError, match=r"weight: .* values, or change the torch\.nn\.Linear"):
+            set_weight()
+    norm.running_mean, norm.running_var = torch.arange(16.0), torch.full((16,), 4.0)
+    prune.l1_unstructured(layer, "weight", amount=0.75)
+    prune.remove(layer, "weight")
+    x = torch.randn(8, 24)
+    close(scorch.nn.Linear.from_dense(fuse_linear_bn_eval(layer, norm))(x), norm(sparse(x)))
 
 
 def test_a_parametrized_layer_of_torch():

@@ -226,6 +226,15 @@ class Linear(nn.Module):
             self._buffers[name] = array
         self._structured = None
 
+    def register_parameter(self, name: str, param: nn.Parameter | None) -> None:
+        """As in torch.nn.Module, which comes here where a parameter is assigned to a name."""
+        if name == "weight":
+            raise AttributeError(
+                "weight: is made from values and the pattern, and cannot be set: write to the parameter "
+                "values, or change the torch.nn.Linear, as fuse_linear_bn_eval does, before it is made sparse"
+            )
+        super().register_parameter(name, param)
+
     def reset_parameters(self) -> None:
         """Draws the values and the bias again."""
         bound = 1 / math.sqrt(max(1.0, self.values.numel() / max(1, self.out_features)))
