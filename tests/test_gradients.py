@@ -549,6 +549,44 @@ def test_derivatives_of_lengths_where_zeros_are_stored(length, format):
     torch.testing.assert_close(found[1].where(second.isfinite(), second), second, equal_nan=True)
 
 
+WHOLE = torch.zeros(3, 2, 2)
+SUMMANDS = {
+    "repeated": (WHOLE, scorch.sparse(torch.eye(2), "bsr(2,2)")),
+    "repeated rows": (WHOLE, scorch.sparse(torch.eye(2), "compressed(0), dense(1)")),
+    "repeated and zero": (WHOLE, scorch.coo([[0, 1], [0, 1]], torch.tensor([0.0, 1]), (2, 2))),
+    "cancelled": (WHOLE - 1, scorch.coo([[0, 1], [0, 1]], torch.tensor([1.0, 2]), (2, 2))),
+    "far apart": (torch.zeros(3, 200, 200), scorch.coo([[0, 1], [0, 1]], torch.tensor([0.0, 1]), (200, 200))),
+    "dense": (torch.eye(2), scorch.sparse(torch.eye(2), "dense")),
+    "dense columns": (torch.eye(2), scorch.sparse(-torch.eye(2), "dense(1), dense(0)")),
+}
+
+
+@pytest.mark.parametrize("f", [torch.add, torch.sub, lambda a, b: torch.add(a, b, alpha=2)])
+@pytest.mark.parametrize("summands", SUMMANDS)
+def test_sums_keep_the_places_of_both(summands, f):
+    """Where one is repeated, or stores all, and what is stored or comes out is zero."""
+    left, b = SUMMANDS[summands]
+    a = scorch.sparse(left)
+    factors = torch.arange(1.0, 1 + left.numel()).view(left.shape)
+    wanted = b.to_dense().requires_grad_()
+    (f(left, wanted) * factors).sum().backward()
+
+    def weighed(values):
+        return (f(a, scorch.map(b, lambda _: values)).to_dense() * factors).sum()
+
+    v = b.values().clone().requires_grad_()
+    weighed(v).backward()
+    assert torch.equal(scorch.map(b, lambda _: v.grad).to_dense(), wanted.grad * places_of(b))
+    assert torch.equal(torch.func.grad(weighed)(b.values()), v.grad)
+    assert torch.equal(torch.func.jvp(weighed, (v,), (torch.ones_like(v),))[1], v.grad.sum())
+    assert torch.equal(f(a, b).to_dense(), f(left, b.to_dense()))
+
+
+def places_of(b):
+    """1 where b stores."""
+    return scorch.map(b, torch.ones_like).to_dense()
+
+
 class Doubled(torch.autograd.Function):
     """A user's node that returns a dense gradient."""
 

@@ -6,6 +6,7 @@ torch computes. Where kernels do not take the formats either, the coordinates de
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -50,6 +51,7 @@ _OF_MASKS = {
 _TESTS = {"gt", "lt", "ne"}
 _TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64, torch.bool}
 _LETTERS = "abcdefghijklmnop"
+_ROOM = 32  # of as many elements an entry, a dense sum takes no longer than coordinates do
 
 
 def _access(name: str, x: torch.Tensor, shape: torch.Size) -> tuple[str, torch.Tensor] | None:
@@ -85,7 +87,7 @@ def _plainly(name: str, left: tuple, right: tuple) -> str | None:
     slots = any(has_slots(layout(fmt, n)) for n, fmt in (left, right))
     if repeated or slots:
         return None
-    if other == "dense" and "*" not in text and "/" not in text:  # dense results
+    if layout(other, rank).is_dense and "*" not in text and "/" not in text:  # formed dense
         return None
     letters = ",".join(_LETTERS[:ndim])
     second = ",".join(_LETTERS[ndim - rank : ndim])
@@ -148,26 +150,71 @@ def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> Spars
     return made.bool() if truth else made
 
 
-def meeting(f: Callable, name: str, a: SparseTensor, b: SparseTensor, format: str) -> SparseTensor | None:
-    """f of the values of both where ``name``, a sum or a product, has entries, or None; eager calls alone.
+def forms_dense(a: SparseTensor, b: SparseTensor, format: str) -> bool:
+    """Whether kernels form a sparse sum of two dense, and would drop what is zero in it.
 
-    Kernels compute the places of either's values, counted from 1, beside the other's structure. Both have one
-    shape and a structure, since what is repeated, or dense, would be stored only where it is not zero.
+    They do where nothing stored bounds a loop: over what is repeated, and over dense levels alone.
     """
-    if _torch.is_compiling() or _torch.in_transform():
+    if layout(format, max(a._ndim, b._ndim)).is_dense:
+        return False
+    return a.shape != b.shape or any(layout(x._fmt, x._ndim).is_dense for x in (a, b))
+
+
+def _places(x: SparseTensor, dtype: torch.dtype) -> torch.Tensor:
+    return torch.arange(1, len(x._val) + 1, dtype=dtype, device="cpu")
+
+
+def _summed(a: SparseTensor, b: SparseTensor, format: str) -> tuple[SparseTensor, list[torch.Tensor]] | None:
+    """A sum's structure, and for each entry the places of a's value and of b's; None where it is no kernel.
+
+    The two places are one number, which is not zero where either stores: all of a dense sum's entries stay.
+    """
+    shape, step = _torch.broadcast(a.shape, b.shape), len(b._val) + 1
+    size = math.prod(shape)
+    known = sum(len(x._val) * (size // max(x.numel(), 1)) for x in (a, b))
+    if step * (len(a._val) + 1) >= 2**63 or (size > _ROOM * known and forms_dense(a, b, format)):
         return None
+    left, right = (_places(x, torch.int64) for x in (a, b))
+    made = evaluated("add", a._with_values(left * step), b._with_values(right), format)
+    if not isinstance(made, SparseTensor):
+        return None
+    return made, [made._val.div(step, rounding_mode="floor"), made._val % step]
+
+
+def _multiplied(
+    a: SparseTensor, b: SparseTensor, format: str
+) -> tuple[SparseTensor, list[torch.Tensor]] | None:
+    """As _summed, for a product of two of one shape that have a structure."""
     if a.shape != b.shape or max(len(a._val), len(b._val)) >= 2**31 - 1:
         return None
     if len(a._names) == 1 or len(b._names) == 1:
         return None
-    values, neutral, made = [], int(name == "mul"), None
+    at, made = [], None
     for k, x in enumerate((a, b)):
-        pair = [y._with_values(torch.full_like(y._val, neutral, dtype=torch.int32)) for y in (a, b)]
-        pair[k] = x._with_values(torch.arange(1, len(x._val) + 1, dtype=torch.int32, device="cpu"))
-        made = evaluated(name, *pair, format)
+        pair = [y._with_values(torch.ones_like(y._val, dtype=torch.int32)) for y in (a, b)]
+        pair[k] = x._with_values(_places(x, torch.int32))
+        made = evaluated("mul", *pair, format)
         if not isinstance(made, SparseTensor):
             return None
-        values.append(torch.cat([x._val.new_zeros(1), x.values()]).index_select(0, made._val))
+        at.append(made._val)
+    return made, at
+
+
+def meeting(f: Callable, name: str, a: SparseTensor, b: SparseTensor, format: str) -> SparseTensor | None:
+    """f of the values of both where ``name``, a sum or a product, has entries, or None; eager calls alone.
+
+    Kernels compute the places of either's values, counted from 1: 0 is where the other alone stores.
+    """
+    if _torch.is_compiling() or _torch.in_transform():
+        return None
+    found = (_multiplied if name == "mul" else _summed)(a, b, format)
+    if found is None:
+        return None
+    made, places = found
+    values = [
+        torch.cat([x._val.new_zeros(1), x.values()]).index_select(0, at)
+        for x, at in zip((a, b), places, strict=True)
+    ]
     return made._with_values(f(*values))
 
 

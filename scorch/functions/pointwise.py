@@ -174,7 +174,9 @@ def merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) 
     shape = _torch.broadcast(a.shape, b.shape)
     format = format_of(a if a._ndim == len(shape) else b, len(shape))
     pair = a.coalesce(), b.coalesce()
-    made = kernels.evaluated(name, *pair, format)
+    made = None
+    if kind == PRODUCT or not kernels.forms_dense(*pair, format):
+        made = kernels.evaluated(name, *pair, format)
     if made is None:
         made = kernels.meeting(f, "mul" if kind == PRODUCT else "add", *pair, format)
     if made is not None:
