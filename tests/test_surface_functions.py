@@ -514,6 +514,38 @@ def test_products_and_variances_are_rounded_once():
         scorch.sparse(torch.eye(3).int()).var()
 
 
+LENGTHS = {
+    "norm": torch.norm,
+    "norm of rows": lambda a: torch.linalg.vector_norm(a, 4, 1),
+    "norm of a matrix": lambda a: torch.linalg.norm(a, "fro"),
+    "norm of a cube": lambda a: torch.linalg.vector_norm(torch.stack([a, a]), dim=2),
+    "std": lambda a: (a * (1 - 2 * torch.eye(4, dtype=a.dtype))).std(),
+    "dist": lambda a: torch.dist(a, a.to_dense() * 0),
+    "normalize": lambda a: F.normalize(a, dim=1, eps=1e-6),
+    "normalize a cube": lambda a: F.normalize(torch.stack([a, a]), dim=2, eps=1e-6),
+    "cosine_similarity": lambda a: F.cosine_similarity(a, a * 2),
+}
+
+
+@pytest.mark.parametrize("f", LENGTHS.values(), ids=LENGTHS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [300.0, 1e-4])
+def test_lengths_of_half_types_are_rounded_once(f, dtype, size):
+    """Squares are beyond float16."""
+    d = torch.full((4, 4), size, dtype=dtype)
+    found, wanted = f(scorch.sparse(d)), f(scorch.sparse(d.double())).to_dense().to(dtype)
+    assert found.dtype == dtype and wanted.isfinite().all() and wanted.any()
+    torch.testing.assert_close(found.to_dense(), wanted, rtol=torch.finfo(dtype).eps, atol=1e-7)
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+def test_gradients_of_half_types_are_clipped(foreach):
+    p = torch.nn.Parameter(scorch.sparse(torch.ones(4, 4, dtype=torch.float16)))
+    p.grad = scorch.sparse(torch.full((4, 4), 300.0, dtype=torch.float16))
+    assert torch.nn.utils.clip_grad_norm_([p], 1.0, foreach=foreach) == 1200
+    assert p.grad.values().eq(0.25).all()
+
+
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @pytest.mark.parametrize(("shape", "dim"), [((1, 3, 4), 0), ((2, 1, 4), 1), ((2, 3, 1), -1), ((2, 2), None)])
 def test_variances_without_degrees_of_freedom(shape, dim):

@@ -67,9 +67,12 @@ def group(a: SparseTensor, dims: list[int]) -> _Groups:
     return _Groups(e.values, slot, key.numel(), size, key, kept)
 
 
-def _widened(a: SparseTensor) -> SparseTensor:
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def _widened(a: torch.Tensor) -> torch.Tensor:
     """In float32 where a has a half type."""
-    return a.to(torch.float32) if a.dtype in (torch.float16, torch.bfloat16) else a
+    return a.to(torch.float32) if a.dtype in _HALVES else a
 
 
 def _finish(
@@ -193,7 +196,7 @@ def var(
 
 def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
     """``torch.std``; as :func:`var`."""
-    return _power(var(input, *args, **kwargs), 0.5)
+    return _power(var(_widened(input), *args, **kwargs), 0.5).to(input.dtype)
 
 
 def with_mean(of: Callable) -> Callable:
@@ -211,7 +214,8 @@ def with_mean(of: Callable) -> Callable:
 
 def dist(input: SparseTensor, other: torch.Tensor, p: float = 2) -> torch.Tensor:
     """``torch.dist``: the norm of the difference."""
-    return torch.linalg.vector_norm(input - other, p)
+    dtype = torch.promote_types(input.dtype, other.dtype)
+    return torch.linalg.vector_norm(_widened(input) - _widened(other), p).to(dtype)
 
 
 def count_nonzero(input: SparseTensor, *dims: int, dim: Dims = None) -> torch.Tensor:
@@ -327,6 +331,8 @@ def vector_norm(
     a = input.coalesce() if dtype is None else input.coalesce().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
+    if a.dtype in _HALVES:  # their powers are beyond them
+        return vector_norm(_widened(a), ord, dim, keepdim).to(a.dtype)
     size = a if ord == 2 else a.abs()  # the square of |x| has no second derivative at zero
     if ord == math.inf:
         return amax(size, dim, keepdim)
@@ -430,9 +436,10 @@ def cosine_similarity(
 ) -> torch.Tensor:
     """``F.cosine_similarity``, dense."""
     shape, dtype = _torch.broadcast(input.shape, other.shape), torch.promote_types(input.dtype, other.dtype)
-    x, y = ((t if tuple(t.shape) == shape else t.expand(shape)).to(dtype) for t in (input, other))
+    wide = torch.float32 if dtype in _HALVES else dtype
+    x, y = ((t if tuple(t.shape) == shape else t.expand(shape)).to(wide) for t in (input, other))
     sizes = [_plain(torch.linalg.vector_norm(t, 2, dim)).clamp_min(eps) for t in (x, y)]
-    return _plain((x * y).sum(dim)) / (sizes[0] * sizes[1])
+    return (_plain((x * y).sum(dim)) / (sizes[0] * sizes[1])).to(dtype)
 
 
 def renorm(input: SparseTensor, p: float, dim: int, maxnorm: float) -> SparseTensor:
@@ -450,6 +457,8 @@ def renorm(input: SparseTensor, p: float, dim: int, maxnorm: float) -> SparseTen
 
 def normalize(input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> SparseTensor:
     """``F.normalize``."""
+    if input.dtype in _HALVES:
+        return normalize(_widened(input), p, dim, eps).to(input.dtype)
     dims = dims_of(dim, input._ndim)
     few = renumbered(input, [d for d in range(input._ndim) if d not in dims])
     if few is not input:
