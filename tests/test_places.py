@@ -229,6 +229,22 @@ def test_losses_of_a_difference(name, reduction):
 
 
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+def test_losses_of_a_difference_from_dense_levels(name, reduction):
+    """Which is dense where the first is, and has all places where the second is."""
+    loss, x, y = getattr(F, name), matrix(), matrix(seed=1)
+    for formats in (("dense", "csr"), ("csr", "dense"), ("dense", "dense"), ("dense(1), dense(0)", "coo")):
+        a, b = (scorch.sparse(t, fmt).requires_grad_() for t, fmt in zip((x, y), formats, strict=True))
+        twins = [t.clone().requires_grad_() for t in (x, y)]
+        got, wanted = loss(a, b, reduction=reduction), loss(*twins, reduction=reduction)
+        same(got, wanted)
+        total(got).backward()
+        total(wanted).backward()
+        for t, twin in zip((a, b), twins, strict=True):
+            same(t.grad, twin.grad * scorch.map(t.detach(), torch.ones_like).to_dense())
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
 @pytest.mark.parametrize("options", [{}, {"weight": WEIGHTS}, {"ignore_index": 2}])
 def test_losses_of_classes(reduction, options):
     classes = CLASSES.abs() % 6 if "ignore_index" in options else CLASSES

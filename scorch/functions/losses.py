@@ -35,6 +35,8 @@ def of_difference(name: str) -> Callable:
         if not sparse or reduction not in _REDUCTIONS or unknown != [None, None, None]:
             return densely(*args, **kwargs)
         off = input - target
+        if not isinstance(off, SparseTensor):  # of an input of the format dense
+            return plainly(**said | {"input": off, "target": torch.zeros_like(off)})
         values = off.values()
         values = plainly(**said | {"input": values, "target": torch.zeros_like(values), "reduction": "none"})
         if reduction == "none":
