@@ -349,6 +349,26 @@ def test_more_functions(f):
     agree(f, matrix().relu())
 
 
+@pytest.mark.parametrize("batches", [True, False])
+def test_running_statistics_that_are_written_are_dense(batches):
+    a, ones, stored = scorch.sparse(torch.ones(3, 2, 4)), torch.ones(2), scorch.sparse(torch.eye(2)[0])
+    f, native = (F.batch_norm, torch.batch_norm) if batches else (F.instance_norm, torch.instance_norm)
+    numbers, flag = (0.1, 1e-5, False), "training" if batches else "use_input_stats"
+    for refused in (
+        lambda: f(a, stored, ones, **{flag: True}),
+        lambda: f(a, ones, stored, None, None, True),
+        lambda: f(a, running_mean=ones, running_var=stored, **{flag: True}),
+        lambda: native(a, ones, ones, stored, ones, True, *numbers),
+    ):
+        with pytest.raises(NotImplementedError, match="running statistics"):
+            refused()
+    assert ones.eq(1).all()
+    same(f(a, stored, ones, **{flag: False}), f(a.to_dense(), stored.to_dense(), ones, **{flag: False}))
+    same(f(a, ones.clone(), ones, stored, **{flag: True}), torch.zeros(3, 2, 4))
+    native(a, stored, stored, mean := torch.zeros(2), ones.clone(), True, *numbers)
+    assert mean.gt(0).all()  # it is written
+
+
 @pytest.mark.parametrize(
     "text, shapes",
     [

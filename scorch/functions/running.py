@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 
 from ..tensor import join
 from ..tensor.index import axis, narrow
@@ -40,10 +41,28 @@ def diff(
     return a
 
 
+_STATISTICS = {torch.batch_norm: 3, torch.instance_norm: 3, torch.native_batch_norm: 3}
+_STATISTICS |= {F.batch_norm: 1, F.instance_norm: 1}  # where running statistics are among the arguments
+
+
+def _refuse_statistics(f: Callable, args: tuple, kwargs: dict) -> None:
+    """Of a SparseTensor, where f would write them, into the dense tensor that is made for it."""
+    flag, at = "use_input_stats" if f.__name__ == "instance_norm" else "training", _STATISTICS[f]
+    writes = args[5] if len(args) > 5 else kwargs.get(flag, f is F.instance_norm)
+    kept = (*args[at : at + 2], kwargs.get("running_mean"), kwargs.get("running_var"))
+    if writes and any(isinstance(x, SparseTensor) for x in kept):
+        raise NotImplementedError(
+            f"{f.__name__} writes running statistics, and their missing entries would not stay zero: use "
+            f"running_mean.to_dense() and running_var.to_dense()"
+        )
+
+
 def dense_result(f: Callable) -> Callable:
     """f of the dense tensor, for functions whose results are dense and as large."""
 
     def call(*args: object, **kwargs: object) -> object:
+        if f in _STATISTICS:
+            _refuse_statistics(f, args, kwargs)
         return f(*_dense(args), **{name: _dense(x) for name, x in kwargs.items()})
 
     return call
