@@ -51,7 +51,7 @@ _OF_MASKS = {
 _TESTS = {"gt", "lt", "ne"}
 _TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64, torch.bool}
 _LETTERS = "abcdefghijklmnop"
-_ROOM = 32  # of as many elements an entry, a dense sum takes no longer than coordinates do
+_ROOM = 32  # elements for each entry: of sums that are larger coordinates are merged
 
 
 def _access(name: str, x: torch.Tensor, shape: torch.Size) -> tuple[str, torch.Tensor] | None:
