@@ -618,6 +618,7 @@ only_below_autograd = _AutoDispatchBelowAutograd
 single_level = enable_single_level_autograd_function
 
 
+nn = torch._C._nn  # what a function of F calls that dynamo traces into
 outside_graphs = _disable_current_modes  # a with statement: what is computed there has numbers
 
 

@@ -21,6 +21,11 @@ GROUPS = {
         a.repeat(*[2] * a.ndim),
         a.flatten(),
     ),
+    "padded": lambda a: (
+        F.pad(a, (1, 2)),
+        F.pad(a, (2, 0, -1, 3), value=2.0),
+        *(F.pad(a, (2, 1), mode) for mode in ("reflect", "replicate", "circular")),
+    ),
     "parts": lambda a: (a.tril(), a.triu(1), a.diagonal(0, -2, -1)),
     "sums": lambda a: (a.sum(0), a.sum(1, keepdim=True), a.mean(-1), F.dropout(a, 0.5, False).sum()),
     "extremes": lambda a: (a.amax(1), a.amin(-1), a.prod(1), torch.linalg.vector_norm(a, 2, 1)),
@@ -53,7 +58,7 @@ def forget_graphs():
     torch._dynamo.reset()
 
 
-QUICK = ("joined", "parts", "sums", "formats")
+QUICK = ("joined", "padded", "parts", "sums", "formats")
 CASES = [
     pytest.param(name, format, marks=[] if name in QUICK and format == "csf" else pytest.mark.slow)
     for name in GROUPS

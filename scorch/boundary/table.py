@@ -206,7 +206,7 @@ for _name in ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"):
 _put(join.unfold, "unfold", homes=(torch.Tensor,))
 _put(join.unfold, "unfold_copy", homes=(torch,))
 _put_any(index.embedding, "embedding", homes=(F,))
-_put(join.pad, "pad", homes=(F,))
+_put(join.pad, "pad", homes=(F, _torch.nn))
 _put(lambda input, pad, value=0: join.pad(input, pad, value=value), "constant_pad_nd", homes=(torch,))
 _put_any(_with_out(join.cat), "concat", "concatenate")
 _put_any(_with_out(join.vstack), "row_stack")
