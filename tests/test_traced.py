@@ -155,6 +155,31 @@ def test_numbers_that_are_made_of_extents(f):
         torch.testing.assert_close(compiled(scorch.sparse(d)).to_dense(), f(d))
 
 
+ALONG = {
+    "sums": lambda a, d: (a.sum(d), a.mean(d, True), a.var((d,)), F.normalize(a, 1, d), a.count_nonzero(d)),
+    "extremes": lambda a, d: (a.amax(d), a.max(d)[0], a.argmin(d), a.median(d)[0], a.topk(1, d)[0]),
+    "norms": lambda a, d: (torch.linalg.norm(a, 1, d), torch.linalg.norm(a, 1, (d, (d + 1) % 3)), a.any(d)),
+    "orders": lambda a, d: (a.flip(d), a.movedim(d, 0), a.permute(d, (d + 1) % 3, (d + 2) % 3)),
+    "others": lambda a, d: (a.logsumexp(d), a.unfold(d, 2, 1), torch.fft.fftshift(a, d)),
+    "product": lambda a, d: (torch.tensordot(a, a.permute(2, 1, 0), d % 2),),
+}
+
+
+@pytest.mark.parametrize("f", ALONG.values(), ids=ALONG)
+def test_dimensions_that_change_from_call_to_call(f):
+    """They are symbols from the second one on."""
+    compiled, (d, a) = torch.compile(f, backend="eager", fullgraph=True), tensor("csf", grad=False)
+    for dim in (2, 0, 1):
+        for got, want in zip(compiled(a, dim), f(d, dim), strict=True):
+            torch.testing.assert_close(numbers(got), want)
+
+
+def test_softmax_along_a_dimension_that_changes():
+    compiled, (_, a) = torch.compile(torch.softmax, backend="eager", fullgraph=True), tensor("csf", False)
+    for dim in (2, 0, 1):
+        torch.testing.assert_close(numbers(compiled(a, dim)), numbers(torch.softmax(a, dim)))
+
+
 def test_an_index_out_of_range_is_refused_by_the_call():
     _, a = tensor("coo", False)
     f = torch.compile(lambda a, i: a[i], backend="aot_eager", fullgraph=True)

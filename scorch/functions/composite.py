@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from .. import _torch
-from ..tensor.index import axis, index_select, tensor_split
+from ..tensor.index import axes, axis, index_select, tensor_split
 from ..tensor.sparsetensor import SparseTensor, rank
 from .products import einsum
 from .running import beside_dense
@@ -84,7 +84,7 @@ def repeat_interleave(
 
 def shifted(input: SparseTensor, dim: int | Sequence[int] | None = None, *, back: bool) -> torch.Tensor:
     """``torch.fft.fftshift``, and ``ifftshift``, which puts back what it moved."""
-    dims = range(rank(input)) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = range(rank(input)) if dim is None else axes(dim, rank(input))
     return torch.roll(input, [(input.shape[d] + back) // 2 for d in dims], list(dims))
 
 
@@ -100,7 +100,7 @@ def tensordot(
         return written(out, tensordot(input, b, dims))
     a = input
     dims = dims.tolist() if isinstance(dims, torch.Tensor) else dims
-    if isinstance(dims, int):
+    if not isinstance(dims, Sequence):
         dims = range(rank(a) - dims, rank(a)), range(dims)
     of_a, of_b = ([axis(d, rank(x)) for d in ds] for ds, x in zip(dims, (a, b), strict=True))
     for i, k in zip(of_a, of_b, strict=True):  # an extent of one is repeated

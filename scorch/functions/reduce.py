@@ -26,7 +26,7 @@ from ..tensor.entries import (
     unravel,
 )
 from ..tensor.format import pads
-from ..tensor.index import axis
+from ..tensor.index import axes, axis
 from ..tensor.sparsetensor import SparseTensor
 from . import autocast
 from .expressions import einsum, evaluate
@@ -46,9 +46,9 @@ class _Groups(NamedTuple):
 
 
 def dims_of(dim: Dims, ndim: int) -> list[int]:
-    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+    dims = [] if dim is None else axes(dim, ndim)
+    if not dims:
         return list(range(ndim))
-    dims = [axis(d, ndim) for d in ([dim] if isinstance(dim, int) else dim)]
     if not ndim:
         return []
     if len(set(dims)) < len(dims):
@@ -391,7 +391,7 @@ def linalg_norm(
     dtype=None,
 ) -> torch.Tensor:
     """``torch.linalg.norm``."""
-    of_matrix = input._ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
+    of_matrix = (input._ndim if dim is None else len(axes(dim, input._ndim))) == 2
     if of_matrix and ord not in (None, "fro"):
         return matrix_norm(input, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
     return norm(input, ord, dim, keepdim, dtype=dtype)

@@ -24,7 +24,7 @@ from .run import through_operator
 
 
 def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
-    if a._ndim and isinstance(dim, int):
+    if a._ndim and dim is not None:
         dim = axis(dim, a._ndim)
         few = renumbered(a, [d for d in range(a._ndim) if d != dim])
         if few is not a:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 
 import torch
@@ -215,7 +216,7 @@ def _share(made: SparseTensor, a: SparseTensor, order: tuple[int, ...]) -> None:
 def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     """Dimensions in another order: the arrays stay, their dimensions are relabelled."""
     n = a._ndim
-    order = tuple(d + n if d < 0 else d for d in dims)
+    order = tuple(d + n if d < 0 else d for d in map(operator.index, dims))
     if sorted(order) != list(range(n)):
         raise ValueError(f"permute: expected a permutation of {n} dimensions, got {tuple(dims)}")
     if n < 2:

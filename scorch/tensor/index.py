@@ -8,6 +8,7 @@ csc answers the same for columns.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -452,11 +453,19 @@ def _named(a: SparseTensor, index: object) -> tuple[torch.Tensor, ...] | None:
 
 # ---- functions of torch ----
 def axis(dim: int, ndim: int) -> int:
-    """A dimension counted from 0 on; a number counts as having one."""
-    n = max(ndim, 1)
+    """A dimension counted from 0 on, a plain integer; a number counts as having one.
+
+    torch.compile makes a symbol of one that is another in a later call. A graph is for one all the same.
+    """
+    dim, n = operator.index(dim), max(ndim, 1)
     if not -n <= dim < n:
         raise IndexError(f"dimension {dim} is out of range for {ndim} dimensions")
     return dim % n
+
+
+def axes(dim: int | Sequence[int], ndim: int) -> list[int]:
+    """The same of one dimension, or of several."""
+    return [axis(d, ndim) for d in (dim if isinstance(dim, Sequence) else [dim])]
 
 
 def along(input: SparseTensor, dim: int, index: object) -> torch.Tensor:

@@ -29,7 +29,7 @@ from .entries import (
     unravel,
 )
 from .format import fills, layout
-from .index import axis, index_select, narrow, select_all, selects
+from .index import axes, axis, index_select, narrow, select_all, selects
 from .making import of_torch, sparse
 from .sparsetensor import SparseTensor, rank
 from .values import assemble
@@ -273,8 +273,7 @@ def movedim(
 ) -> SparseTensor:
     """``torch.movedim``; zero copy."""
     n = input._ndim
-    source = [axis(d, n) for d in ([source] if isinstance(source, int) else source)]
-    target = [axis(d, n) for d in ([destination] if isinstance(destination, int) else destination)]
+    source, target = axes(source, n), axes(destination, n)
     order = [d for d in range(n) if d not in source]
     for to, d in sorted(zip(target, source, strict=True)):
         order.insert(to, d)
