@@ -71,6 +71,39 @@ SPARSE_RESULTS = {
 }
 
 
+ITSELF = {
+    "relu": torch.relu,
+    "resolve_conj": torch.resolve_conj,
+    "resolve_neg": lambda a: a.resolve_neg(),
+    "atleast": lambda a: torch.atleast_2d(torch.atleast_1d(a)),
+    "atleast of a list": lambda a: torch.atleast_1d([a, a])[1],
+    "broadcast_tensors": lambda a: torch.broadcast_tensors(a, a)[1],
+}
+
+
+@pytest.mark.parametrize("f", ITSELF.values(), ids=ITSELF)
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_returns_its_argument(f, format):
+    d = matrix(12, 12).relu()
+    a = scorch.sparse(d, format)
+    v = a.values().clone()
+    for transform in (func.vjp, lambda g, v: func.jvp(g, (v,), (v,))):
+        got = transform(lambda v: f(scorch.map(a, lambda _: v)).to_dense(), v)[0]
+        assert type(got) is torch.Tensor
+        same(got, d)
+
+
+@pytest.mark.parametrize("format", FORMATS[:4])
+def test_what_is_detached_has_no_tangent(format):
+    a = scorch.sparse(matrix(12, 12), format)
+    v = a.values().clone()
+    detached = lambda v: scorch.map(a, lambda _: v).detach() @ X  # noqa: E731
+    primal, tangent = func.jvp(detached, (v,), (v,))
+    same(primal, matrix(12, 12) @ X)
+    same(tangent, torch.zeros(12, 3).double())
+    same(func.vmap(detached)(torch.stack([v, 2 * v]))[1], 2 * matrix(12, 12) @ X)
+
+
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("f", SPARSE_RESULTS.values(), ids=SPARSE_RESULTS)
 @pytest.mark.parametrize("format", FORMATS)

@@ -22,6 +22,7 @@ from scorch.tensor.sparsetensor import HANDLERS
 STUBS = Path(torch.__file__).parent / "_C"
 FACTORS = {"beta", "alpha"}  # first or second in deprecated overloads
 NO_SIGNATURE = {"celu", "const_data_ptr"}  # neither stubs nor schemas have them
+NO_SIGNATURE |= {"broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d"}  # nor those of lists
 WRONG_STUBS = {"requires_grad_", "map2_"}
 
 

@@ -28,11 +28,12 @@ def _each(f: Callable) -> Callable:
 
 
 def _detach(a: SparseTensor) -> SparseTensor:
-    """The arrays themselves: they belong to no graph, unless calls are traced."""
-    if a.__class__ is SparseTensor and not a._val.requires_grad:
+    """The arrays themselves: they belong to no graph, unless calls are traced or transformed."""
+    recorded = a._val.requires_grad or _torch.in_transform()
+    if a.__class__ is SparseTensor and not recorded:
         return _C.like(a, a._val)
     arrays = a._arrays()
-    return a._like([x.detach() for x in arrays] if arrays[-1].requires_grad else arrays)
+    return a._like([x.detach() for x in arrays] if recorded else arrays)
 
 
 def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: object) -> torch.Tensor:

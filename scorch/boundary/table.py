@@ -125,6 +125,7 @@ _put(lambda input: input.mT, "adjoint")
 _put(partwise(conversion.view), "view")
 _put(join.movedim, "movedim", "moveaxis")
 # Nothing is complex. torch.compile reads these attributes as operators from torch 2.14 on.
+_put(partwise(lambda input: input), "resolve_conj", "resolve_neg")
 _aten = torch.ops.aten
 HANDLERS |= dict.fromkeys((torch.Tensor.H.__get__, _aten.numpy_T, _aten.matrix_H), lambda input: input.T)
 HANDLERS |= dict.fromkeys((torch.Tensor.mH.__get__, _aten.mT, _aten.mH), lambda input: input.mT)
@@ -221,10 +222,11 @@ _put(
 
 for _dim, _name in enumerate(("vsplit", "hsplit", "dsplit")):
     _put(composite.split_along(_name, _dim), _name)
-for _dim in (2, 3):
-    _put_any(composite.at_least(_dim), f"atleast_{_dim}d", homes=(torch,))
+_WITH_LISTS = (torch, torch._VF)  # that of lists is called below that of tensors one by one
+_put_any(composite.broadcast_tensors, "broadcast_tensors", homes=_WITH_LISTS)
+for _dim in (1, 2, 3):
+    _put_any(composite.at_least(_dim), f"atleast_{_dim}d", homes=_WITH_LISTS)
     _put(composite.feature_dropout(_dim), f"dropout{_dim}d", homes=(F,))
-_put(composite.feature_dropout(1), "dropout1d", homes=(F,))
 _put(composite.sum_to_size, "sum_to_size")
 _put(composite.bernoulli, "bernoulli")
 _put_any(composite.repeat_interleave, "repeat_interleave")

@@ -6,6 +6,7 @@ torch's own code calls operators for them, which gives numbers, but no gradient 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from string import ascii_lowercase
 
 import torch
@@ -13,7 +14,7 @@ import torch.nn.functional as F
 
 from .. import _torch
 from ..tensor.index import axes, axis, index_select, tensor_split
-from ..tensor.sparsetensor import SparseTensor, rank
+from ..tensor.sparsetensor import SparseTensor, partwise, rank
 from .products import einsum
 from .running import beside_dense
 from .writing import written
@@ -37,18 +38,32 @@ def split_along(name: str, dim: int) -> Callable:
     return split
 
 
-def at_least(dims: int) -> Callable:
-    """``torch.atleast_2d`` and ``atleast_3d``."""
+def _listed(tensors: tuple) -> Sequence[torch.Tensor]:
+    alone = len(tensors) == 1 and not isinstance(tensors[0], torch.Tensor)
+    return tensors[0] if alone else tensors
 
-    def grown(*tensors: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+
+def at_least(dims: int) -> Callable:
+    """``torch.atleast_1d`` and its kin, of tensors one by one or in a sequence."""
+
+    def grown(*tensors: torch.Tensor | Sequence[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, ...]:
         made = []
-        for x in tensors:
+        for x in _listed(tensors):
             while x.dim() < dims:
                 x = x.unsqueeze(-1 if x.dim() == 2 else 0)
             made.append(x)
-        return made[0] if len(made) == 1 else tuple(made)
+        alone = len(tensors) == 1 and isinstance(tensors[0], torch.Tensor)
+        return made[0] if alone else tuple(made)
 
-    return grown
+    return partwise(grown)
+
+
+@partwise
+def broadcast_tensors(*tensors: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """``torch.broadcast_tensors``, likewise."""
+    tensors = _listed(tensors)
+    shape = reduce(_torch.broadcast, (tuple(x.shape) for x in tensors))
+    return tuple([x.expand(shape) for x in tensors])
 
 
 def sum_to_size(
