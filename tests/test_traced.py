@@ -155,6 +155,26 @@ def test_numbers_that_are_made_of_extents(f):
         torch.testing.assert_close(compiled(scorch.sparse(d)).to_dense(), f(d))
 
 
+POWERS = {
+    "pow": torch.pow,
+    "float_power": lambda a, x: torch.float_power(a, x[0]),
+    "operator": lambda a, x: a**x,
+    "one": lambda a, x: a ** x[0, 0],
+}
+
+
+@pytest.mark.parametrize("f", POWERS.values(), ids=POWERS)
+def test_exponents_are_looked_at_by_the_call(f):
+    d, a = tensor("csr")
+    x = (torch.arange(48).view(8, 6) % 3 + 1).double().requires_grad_()
+    compiled = torch.compile(f, backend="aot_eager", fullgraph=True)
+    want, got = f(d, x), compiled(a, x).to_dense()
+    torch.testing.assert_close(got, want)
+    torch.testing.assert_close(*(torch.autograd.grad(y.sum(), x)[0] for y in (got, want)))
+    with pytest.raises(RuntimeError, match="positive exponents"):
+        compiled(a, x - 3)
+
+
 ALONG = {
     "sums": lambda a, d: (a.sum(d), a.mean(d, True), a.var((d,)), F.normalize(a, 1, d), a.count_nonzero(d)),
     "extremes": lambda a, d: (a.amax(d), a.max(d)[0], a.argmin(d), a.median(d)[0], a.topk(1, d)[0]),

@@ -332,8 +332,21 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     return g(other, dense) if swapped else g(dense, other)
 
 
+_POWERS = (
+    "pow: a missing entry stays zero for positive exponents only, a number or a dense tensor: use "
+    "scorch.map(A, f) for the stored entries, or A.to_dense()"
+)
+
+
 def _is_positive(x: Number | torch.Tensor) -> bool:
-    return bool((x > 0).all()) if isinstance(x, torch.Tensor) else x > 0
+    """Whether all exponents are; a graph, which does not know a tensor's, looks at them in each call."""
+    if not isinstance(x, torch.Tensor):
+        return x > 0
+    positive = (x > 0).all()
+    if not _torch.is_compiling():
+        return bool(positive)
+    torch._assert_async(positive, _POWERS)
+    return True
 
 
 @partwise
@@ -343,10 +356,7 @@ def power(input: object, exponent: object) -> torch.Tensor:
     if isinstance(input, SparseTensor) and plain and _is_positive(exponent):
         a = input.coalesce()
         return (_scalar if is_scalar(exponent) else _with_dense)(torch.pow, "pow", a, exponent, False)
-    raise NotImplementedError(
-        "pow: a missing entry stays zero for positive exponents only, a number or a dense tensor: use "
-        "scorch.map(A, f) for the stored entries, or A.to_dense()"
-    )
+    raise NotImplementedError(_POWERS)
 
 
 @partwise
