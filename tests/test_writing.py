@@ -121,6 +121,23 @@ def test_functions_in_place():
     same(dense.clone().masked_fill_(mask, -1), dense.masked_fill(mask.to_dense(), -1))
 
 
+def test_dense_operands_in_place_count_where_entries_are():
+    """As numbers do; a sparse operand that stores more is an error."""
+    x, stored = torch.arange(36.0).view(6, 6).to(matrix()) + 1, matrix() != 0
+    for f in (
+        lambda a: a.add_(x),
+        lambda a: a.sub_(x[0], alpha=2),
+        lambda a: a.addcmul_(x, x),
+        lambda a: a.lerp_(x, 0.5),
+        lambda a: a.clamp_min_(x),
+    ):
+        a, dense = scorch.sparse(matrix()), matrix()
+        assert f(a) is a
+        same(a, f(dense) * stored)
+    with pytest.raises(ValueError, match="only stored values change"):
+        scorch.sparse(matrix()).add_(scorch.sparse(x))
+
+
 def test_out():
     """out= is what is returned: dense for any result, sparse for entries that it stores."""
     d, x = matrix(), torch.rand(6, 4)

@@ -547,7 +547,10 @@ def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -
 
 
 def in_place(f: Callable, name: str) -> Callable:
-    """f(A.values(), ...) in place; missing entries stay missing, whatever f does to zero."""
+    """f(A.values(), ...) in place; missing entries stay missing, whatever f does to zero.
+
+    So a dense operand counts where A stores, as a number does; a sparse one may store nothing elsewhere.
+    """
 
     def changed(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         if not isinstance(input, SparseTensor):
