@@ -18,6 +18,8 @@ FUNCTIONS = {
     "inner of cubes": lambda a: torch.inner(a.reshape(3, 2, 6), Y.view(2, 3, 6)),
     "inner of a vector": lambda a: torch.inner(Y[0], a.reshape(1, 6, 1, 6)),
     "kron of a vector": lambda a: torch.kron(a[1], a),
+    "kron of matrices": lambda a: torch.kron(a[1:4], a * 2),
+    "kron with a dense matrix": lambda a: torch.kron(a, X),
     "kron of a dense cube": lambda a: torch.kron(a[:2], X.view(2, 3, 4)),
     "kron of a number": lambda a: torch.kron(torch.tensor(2.0), a),
     "hsplit": lambda a: torch.hsplit(a, 2)[1],
@@ -62,6 +64,18 @@ def test_numbers_and_gradients(name):
         grad = a.grad.to_dense() if scorch.is_sparse(a) else torch.where(dense != 0, a.grad, 0)
         found.append((y.detach(), grad))
     assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("index", (torch.int32, torch.int64))
+def test_kron_keeps_stored_zeros(index):
+    crow, column = torch.tensor([0, 1, 1, 3], dtype=index), torch.tensor([2, 0, 1], dtype=index)
+    a = scorch.sparse(torch.sparse_csr_tensor(crow, column, torch.tensor([0, 2, 3]), (3, 3)))
+    b = scorch.sparse(torch.tensor([[0, 5], [7, 0]]))
+    made = torch.kron(a, b)
+    assert made.format == "csr" and made.index_dtype == index and made.nnz == 6 and made.dtype == torch.int64
+    assert torch.equal(made.to_dense(), torch.kron(a.to_dense(), b.to_dense()))
+    assert torch.equal(made.indices(), torch.kron(scorch.sparse(a, format="coo"), b).indices())
+    assert torch.kron(a, b[:0]).shape == (0, 6)
 
 
 def test_what_does_not_fit():

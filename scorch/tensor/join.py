@@ -361,11 +361,32 @@ def tile(input: SparseTensor, *times: int | Sequence[int], dims: Sequence[int] |
     return repeat(input, [1] * (input._ndim - len(times)) + [*times])
 
 
+def _kron_rows(a: SparseTensor, b: SparseTensor) -> SparseTensor:
+    """Of csr: row (i, k) has a[i, j] * b[k, l] at column (j, l), and kernels make them in this order."""
+    shape = tuple(n * m for n, m in zip(a._shape, b._shape, strict=True))
+    made = rooms.expressions.evaluate(
+        "C[i,k,j,l] = A[i,j] * B[k,l]",
+        A=a,
+        B=b,
+        format="dense(0), dense(1), compressed(2), compressed(3)",
+    )
+    rows, j, blocks, l, values = (*made._arrays()[:4], made.values())
+    index = fitting_index(_common([a, b])[1], shape, len(values))
+    first = (j.to(index) * b._shape[1]).repeat_interleave(blocks.diff(), output_size=len(values))
+    return assemble(layout("csr", 2), shape, (blocks[rows.long()].to(index), first + l, values))
+
+
 def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
     """``torch.kron``; where one has fewer dimensions, extents of 1 go in front."""
     n = max(rank(input), rank(other))
     input, other = (x if rank(x) == n else x.reshape(*[1] * (n - rank(x)), *x.shape) for x in (input, other))
-    a, b = entries(_as_sparse(input)), entries(_as_sparse(other))
+    pair = _as_sparse(input), _as_sparse(other)
+    if (
+        all(selects(x) and x._fmt == "csr" and x.dtype in _COMPUTED for x in pair)
+        and not _torch.in_transform()
+    ):
+        return _kron_rows(*pair)
+    a, b = map(entries, pair)
     left, right = runs(torch.full((a.values.numel(),), b.values.numel(), device="cpu"))
     extents = torch.tensor(b.shape, device="cpu")[:, None]
     indices = a.indices[:, left] * extents + b.indices[:, right]
