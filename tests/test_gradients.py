@@ -910,7 +910,7 @@ def test_an_extremum_that_is_nan_has_a_gradient_of_nan(form):
     for f, g in (
         (torch.amax, torch.amax), (torch.max, torch.amax), (torch.min, torch.amin),
         (lambda a: torch.amin(a, 1).sum(), lambda a: torch.amin(a, 1).sum()),
-        (lambda a: sum(torch.aminmax(a, dim=0)).sum(), lambda a: sum(torch.aminmax(a, dim=0)).sum()),
+        (lambda a: sum(torch.aminmax(a, dim=0)).sum(), lambda a: (a.amin(0) + a.amax(0)).sum()),
         (lambda a: a.reshape(1, 2, 4).amax(2).to_dense().sum(), lambda a: a.amax(1).sum()),
     ):  # fmt: skip
         a, b = scorch.sparse(d, form).requires_grad_(), d.clone().requires_grad_()

@@ -538,6 +538,15 @@ def test_lengths_of_half_types_are_rounded_once(f, dtype, size):
     torch.testing.assert_close(found.to_dense(), wanted, rtol=torch.finfo(dtype).eps, atol=1e-7)
 
 
+@pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16))
+def test_sums_of_many_half_values_are_rounded_once(dtype):
+    """Each thread's share is beyond what the type counts one by one, and rounded, where torch sums in that type."""
+    values = torch.ones(200_300)
+    values[100_300:] = -1
+    a = scorch.sparse(values.to(dtype)[None])
+    assert a.sum() == a.sum((0, 1)) == torch.tensor(300, dtype=dtype)
+
+
 @pytest.mark.parametrize("foreach", [False, True])
 def test_gradients_of_half_types_are_clipped(foreach):
     p = torch.nn.Parameter(scorch.sparse(torch.ones(4, 4, dtype=torch.float16)))

@@ -126,7 +126,8 @@ def sum_(
     a = input if dtype is None else input.to(dtype)
     joins = torch.compiler.is_dynamo_compiling()  # other calls, as a program
     if len(dims) == a._ndim and not joins and not pads(a._fmt):
-        return _kept(a.values().sum(dtype=a._val.dtype), dims, keepdim)
+        wide = torch.float32 if a._val.dtype in _HALVES else a._val.dtype
+        return _kept(a.values().sum(dtype=wide).to(a._val.dtype), dims, keepdim)
     if a._ndim - len(dims) < 2:
         return _kept(kernel(a, dims, "+=").to(a._val.dtype), dims, keepdim)
     g = group(a, dims)
@@ -141,7 +142,7 @@ def mean(
     if not dtype.is_floating_point:
         raise TypeError(f"mean: expected a floating point type, got {dtype}: pass dtype=")
     dims = dims_of(dim, input._ndim)
-    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    wide = torch.float32 if dtype in _HALVES else dtype
     total = sum_(input if input._val.dtype is wide else input.to(wide), dims, keepdim)
     return (total / _sized(input, dims)).to(dtype)
 
