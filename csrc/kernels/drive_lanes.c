@@ -86,13 +86,18 @@ static double evaluations(const stepping *r)
     return (double)r->drive->tensor[s->entries - 1].view.nval + (double)r->units.n * s->block;
 }
 
+/* Of an evaluation: narrow vectors take as long as wide ones. */
+static double entry_work(const stepping *r)
+{
+    const double each = sc_size_work(&r->step->work, r->drive->dim);
+    return each > SC_ENTRY_WORK ? each : SC_ENTRY_WORK;
+}
+
 static int lanes(const stepping *r)
 {
     const sc_step *s = r->step;
     if (s->strategy == SC_SERIAL) return 1;
-    const double each = sc_size_work(&s->work, r->drive->dim);
-    const double entry =
-        each > SC_ENTRY_WORK ? each : SC_ENTRY_WORK; /* narrow vectors take as long as wide ones */
+    const double entry = entry_work(r);
     int n = sc_team_lanes(evaluations(r) * entry / SC_ENTRY_WORK);
     if (s->strategy == SC_PRIVATE) {
         const double copies = RESTART + COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
@@ -145,11 +150,13 @@ static int put_pieces(stepping *r, int64_t unit, int slot)
     return slot + np;
 }
 
-/* hub has room for HUBS T units; returns how many there are, in order. */
+/* hub has room for HUBS T units; returns how many there are, in order. What does not pay for a lane is none: shares
+ * that are off by so little are over before hubs are found. */
 static int find_hubs(const stepping *r, int64_t *hub)
 {
     int n = 0, most = HUBS * r->nlane;
-    int64_t share = r->total / most, from = 0;
+    const int64_t pays = (int64_t)(SC_LANE_WORK * SC_ENTRY_WORK / entry_work(r));
+    int64_t share = sc_max(r->total / most, pays), from = 0;
     if (sc_units_within(&r->units, share)) return 0;
     for (int k = 0; k < most && share > 0; k++) {
         from = sc_units_find(&r->units, from, sc_share(r->total, k, most) + 1);
