@@ -67,7 +67,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     /* par k/6 */
     for (sc_i64 k_block = begin; k_block < end; k_block++) {
-        if (13 - k_block * 6 >= 6) {
+        if (80 - k_block * 6 >= 6) {
             /* for e in G */
             for (sc_i64 e = 0; e < e_dim; e++) {
                 /* for n/32 */
@@ -234,44 +234,63 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 e = 0; e < e_dim; e++) {
                 f32x16 c = (f32x16){0};
                 f32x16 c_1 = (f32x16){0};
+                f32x16 c_2 = (f32x16){0};
+                f32x16 c_3 = (f32x16){0};
                 const sc_i64 G_lo = (sc_i64)G_pos1[e];
                 const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
                 for (sc_i64 p = G_lo; p < G_hi; p++) {
                     const sc_i64 t = (sc_i64)G_crd1[p];
                     const sc_i64 ahead = (sc_i64)G_crd1[sc_min_i64(p + 2, G_npos1 - 1)];
-                    const sc_i64 row = ahead * X_stride0 + 12;
+                    const sc_i64 row = ahead * X_stride0 + 78;
                     __builtin_prefetch(&X_val[row]);
                     const sc_i64 row_1 = ahead * Y_stride0;
                     __builtin_prefetch(&Y_val[row_1]);
                     __builtin_prefetch(&Y_val[row_1 + 16]);
                     const float g = G_val[p];
-                    const float x = X_val[t * X_stride0 + 12];
+                    const float x = X_val[t * X_stride0 + 78];
                     const float factor = g * x;
                     const sc_i64 Y_at = t * Y_stride0;
                     c = c + sc_splat_f32x16(factor) * sc_load_f32x16(&Y_val[Y_at]);
                     c_1 = c_1 + sc_splat_f32x16(factor) * sc_load_f32x16(&Y_val[Y_at + 16]);
+                    const float g_1 = G_val[p];
+                    const float x_1 = X_val[t * X_stride0 + 79];
+                    const float factor_1 = g_1 * x_1;
+                    const sc_i64 Y_at_1 = t * Y_stride0;
+                    c_2 = c_2 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&Y_val[Y_at_1]);
+                    c_3 = c_3 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&Y_val[Y_at_1 + 16]);
                 }
-                const sc_i64 W_at = e * W_stride0 + W_stride1 * 12;
+                const sc_i64 W_at = e * W_stride0 + W_stride1 * 78;
                 sc_store_f32x16(&W_val[W_at], c);
                 sc_store_f32x16(&W_val[W_at + 16], c_1);
-                f32x4 c_2 = (f32x4){0};
+                const sc_i64 W_at_1 = e * W_stride0 + W_stride1 * 79;
+                sc_store_f32x16(&W_val[W_at_1], c_2);
+                sc_store_f32x16(&W_val[W_at_1 + 16], c_3);
+                f32x4 c_4 = (f32x4){0};
+                f32x4 c_5 = (f32x4){0};
                 const sc_i64 G_lo_1 = (sc_i64)G_pos1[e];
                 const sc_i64 G_hi_1 = (sc_i64)G_pos1[e + 1];
                 for (sc_i64 p = G_lo_1; p < G_hi_1; p++) {
                     const sc_i64 t = (sc_i64)G_crd1[p];
                     const sc_i64 ahead = (sc_i64)G_crd1[sc_min_i64(p + 2, G_npos1 - 1)];
-                    const sc_i64 row = ahead * X_stride0 + 12;
+                    const sc_i64 row = ahead * X_stride0 + 78;
                     __builtin_prefetch(&X_val[row]);
                     const sc_i64 row_1 = ahead * Y_stride0 + 32;
                     __builtin_prefetch(&Y_val[row_1]);
                     const float g = G_val[p];
-                    const float x = X_val[t * X_stride0 + 12];
+                    const float x = X_val[t * X_stride0 + 78];
                     const float factor = g * x;
                     const sc_i64 Y_at = t * Y_stride0 + 32;
-                    c_2 = c_2 + sc_splat_f32x4(factor) * sc_load_f32x4(&Y_val[Y_at]);
+                    c_4 = c_4 + sc_splat_f32x4(factor) * sc_load_f32x4(&Y_val[Y_at]);
+                    const float g_1 = G_val[p];
+                    const float x_1 = X_val[t * X_stride0 + 79];
+                    const float factor_1 = g_1 * x_1;
+                    const sc_i64 Y_at_1 = t * Y_stride0 + 32;
+                    c_5 = c_5 + sc_splat_f32x4(factor_1) * sc_load_f32x4(&Y_val[Y_at_1]);
                 }
-                const sc_i64 W_at_1 = e * W_stride0 + W_stride1 * 12 + 32;
-                sc_store_f32x4(&W_val[W_at_1], c_2);
+                const sc_i64 W_at_2 = e * W_stride0 + W_stride1 * 78 + 32;
+                sc_store_f32x4(&W_val[W_at_2], c_4);
+                const sc_i64 W_at_3 = e * W_stride0 + W_stride1 * 79 + 32;
+                sc_store_f32x4(&W_val[W_at_3], c_5);
             }
         }
     }

@@ -254,6 +254,13 @@ static bool walk_beside(Cost *c, Spot at, const Nest *n)
     return true;
 }
 
+/* Where a unit is a sum over its entries, one that is heavy is shared out too. */
+static bool is_cut(const Nest *n)
+{
+    const Nest *sum = n->body->op == N_WORK ? n->body->body : NULL;
+    return n->nmerge || (n->in && sum && sum->op == N_LOOP && sum->in == n->in);
+}
+
 static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
 {
     Spot at = *outer;
@@ -287,7 +294,11 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
         };
     advance(c, &at);
     walk(c, &at, n->body);
-    if (n->kind == L_PAR) c->shared += c->time - before;
+    if (n->kind != L_PAR) return;
+    const double threads = prog_threads(c->p);
+    const double spent = (c->time - before) / (is_cut(n) ? threads : fmin(threads, fmax(1, turns)));
+    c->time = before + spent;
+    c->shared += spent;
 }
 
 /* Whether the next turn of loop k finds another e: a workspace has been written in between. */
@@ -369,6 +380,10 @@ static void walk(Cost *c, const Spot *at, const Nest *n)
 }
 
 /* ---- kernels ---- */
+#define MEMORY 4. /* threads that keep memory busy */
+
+/* What stands around the parallel loop is done by every thread, all of which read the same at once. */
+static double crowded(const Cost *c) { return 1 + .25 * log2(fmax(1, prog_threads(c->p) / MEMORY)); }
 
 /* What is read from one workspace into another has no bound that could be had without running the kernel. */
 static double kernel_cost(Cost *c, const Nest *n)
@@ -379,8 +394,8 @@ static double kernel_cost(Cost *c, const Nest *n)
     c->gathers = 0;
     advance(c, &at);
     walk(c, &at, n);
-    const double time =
-        c->time - c->shared + c->shared / prog_threads(c->p); /* what stands around is done by every thread */
+    double time = c->time;
+    if (c->shared > 0) time = c->shared + (time - c->shared) * crowded(c);
     return c->m.start + (c->shared > 0 ? c->m.team : 0) +
            time * (c->assembles && c->gathers > 1 ? c->m.twice : 1);
 }
@@ -396,7 +411,10 @@ static double top_cost(Cost *c, const Nest *n)
         return kernel_cost(c, n);
     /* every thread clears its copy; then they are added up, by all threads. What is shared, and larger than near caches,
      * is written and read once more by way of the last one */
-    const double bytes = cost_work_bytes(c, n->work), clear = bytes / c->m.clear;
+    const double bytes = cost_work_bytes(c, n->work);
+    const bool crowds =
+        n->work->place == W_PRIVATE && bytes > PROG_NEAR; /* copies, in no cache of their own */
+    const double clear = bytes / c->m.clear * (crowds ? fmax(1, prog_threads(c->p) / MEMORY) : 1);
     sum = kernel_cost(c, n->body) + clear;
     if (n->work->place == W_PRIVATE || bytes > PROG_NEAR) sum += clear;
     return sum + top_cost(c, n->then);
