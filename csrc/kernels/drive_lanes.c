@@ -150,12 +150,12 @@ static int put_pieces(stepping *r, int64_t unit, int slot)
     return slot + np;
 }
 
-/* hub has room for HUBS T units; returns how many there are, in order. What does not pay for a lane is none: shares
- * that are off by so little are over before hubs are found. */
+/* hub has room for HUBS T units; returns how many there are, in order. What is less than half of what pays for a lane
+ * is none: a lane that has it to boot ends before hubs would have been found. */
 static int find_hubs(const stepping *r, int64_t *hub)
 {
     int n = 0, most = HUBS * r->nlane;
-    const int64_t pays = (int64_t)(SC_LANE_WORK * SC_ENTRY_WORK / entry_work(r));
+    const int64_t pays = (int64_t)(SC_LANE_WORK / 2 * SC_ENTRY_WORK / entry_work(r));
     int64_t share = sc_max(r->total / most, pays), from = 0;
     if (sc_units_within(&r->units, share)) return 0;
     for (int k = 0; k < most && share > 0; k++) {
