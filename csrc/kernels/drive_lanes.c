@@ -5,7 +5,7 @@
  * sc_lane lives on the stack of the thread that runs it; nothing is allocated
  * unless the step asks for workspaces or splits a unit.
  *
- * A hub is a unit heavier than a sixteenth of a lane's share q = total / (16 T).
+ * A hub is a unit heavier than a sixteenth of a lane's share q = total / (16 T), and heavy enough to pay for a cut.
  * Every hub holds a multiple of q inside its own span of the weight axis, so 16 T
  * binary searches find them all. They are taken first, above a quarter of a share
  * in pieces, then what lies between them in ranges that become smaller: lanes end together.

@@ -14,9 +14,9 @@ static int term_lanes(Low *l, const Batch *b)
 {
     const Tensor *t = b->loop->in;
     const int level = lower_level(l, t), most = l->p->vector_bytes / (int)sc_dtype_size(b->work->dtype);
-    const int longer = t->positions[level + 1] - t->positions[level]; /* log2 of what a row has */
+    const int row = (int)sc_max(t->positions[level + 1] - t->positions[level], 0); /* log2 of its entries */
     if (t->skew || !t->positions[level + 1]) return most;
-    return (t->even ? 4 : 8) << longer <= most ? most / 2 : most;
+    return (t->even ? 4 : 8) << row <= most ? most / 2 : most;
 }
 
 bool batch_wanted(Low *l, const Nest *n)
