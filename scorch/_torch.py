@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import torch
 from torch._C import DisableTorchFunctionSubclass, _AutoDispatchBelowAutograd
 from torch._C._dynamo import eval_frame
-from torch._C._functorch import is_legacy_batchedtensor, peek_interpreter_stack
+from torch._C._functorch import is_legacy_batchedtensor, maybe_get_level, peek_interpreter_stack
 from torch._functorch import eager_transforms, vmap
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
@@ -682,6 +682,12 @@ def is_wrapped(x: torch.Tensor) -> bool:
     if torch.compiler.is_dynamo_compiling():
         return in_functorch()
     return torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
+def is_out_of_reach(x: torch.Tensor) -> bool:
+    """Whether x belongs to a level of functorch that is not at work: kernels would take it for memory."""
+    level, top = maybe_get_level(x), peek_interpreter_stack()
+    return level > 0 and (top is None or top.level() < level)
 
 
 def has_numbers(x: object) -> bool:

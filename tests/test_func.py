@@ -193,3 +193,45 @@ def test_arguments_of_autograd_grad():
     assert torch.autograd.grad(y, edge)[0] == 1
     (found,) = torch.autograd.grad((a @ X,), a, grad_outputs=(X,), allow_unused=True)
     same(found, (X @ X.T) * stored(a.detach()))
+
+
+OUT_OF_REACH = {
+    "zeros that torch makes": lambda v: torch.hinge_embedding_loss(made(v), torch.ones(2, 3)),
+    "in place": lambda v: torch.ops.aten.add_(made(torch.zeros(3)), made(v)).to_dense(),
+    "a list": lambda v: torch._foreach_mul([made(v)], 2.0)[0].to_dense(),
+    "a copy": lambda v: torch.ops.aten.clone(made(v)).to_dense(),
+    "a sum": lambda v: torch.ops.aten.add(made(v), made(v)).to_dense(),
+    "without gradients": torch.no_grad()(lambda v: torch.ops.aten.prod(made(v))),
+}
+
+
+def made(v):
+    """Values of a level of functorch in a matrix."""
+    a = scorch.sparse(torch.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
+    return scorch.map(a, lambda _: v)
+
+
+@pytest.mark.parametrize("f", OUT_OF_REACH.values(), ids=OUT_OF_REACH)
+@pytest.mark.parametrize("transform", ("vjp", "jvp", "vmap", "functionalize"))
+def test_operators_beneath_a_transform_do_not_take_its_values_for_memory(f, transform):
+    v = torch.ones(3)
+    calls = {
+        "vjp": lambda: torch.func.vjp(f, v)[0],
+        "jvp": lambda: torch.func.jvp(f, (v,), (v,))[0],
+        "vmap": lambda: torch.func.vmap(f)(v[None]),
+        "functionalize": lambda: torch.func.functionalize(f)(v),
+    }
+    try:
+        found = calls[transform]()  # a process that ends is noticed
+    except RuntimeError as e:
+        assert "A.to_dense()" in str(e) or "mutate a captured Tensor" in str(e)
+    else:
+        assert torch.is_tensor(found)
+
+
+def test_forward_mode_of_a_product_is_refused():
+    with pytest.raises(NotImplementedError, match="prod: torch has no forward mode of it"):
+        torch.func.jvp(lambda v: made(v).prod(0), (torch.ones(3),), (torch.ones(3),))
+    a = scorch.sparse(torch.tensor([[1.0, 2.0], [4.0, 3.0]]))
+    rows = torch.func.jacrev(lambda v: scorch.map(a, lambda _: v).prod(0))(a.values())
+    assert torch.equal(rows, torch.tensor([[4.0, 0, 1, 0], [0, 3, 0, 2]]))

@@ -540,7 +540,7 @@ def test_lengths_of_half_types_are_rounded_once(f, dtype, size):
 
 @pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16))
 def test_sums_of_many_half_values_are_rounded_once(dtype):
-    """Each thread's share is beyond what the type counts one by one, and rounded, where torch sums in that type."""
+    """Each thread's share is beyond what the type counts one by one, where torch sums in that type."""
     values = torch.ones(200_300)
     values[100_300:] = -1
     a = scorch.sparse(values.to(dtype)[None])

@@ -64,13 +64,6 @@ _OWN = {
 
 
 # ---- how they are called ----
-def _sparse(args: object) -> list[SparseTensor]:
-    found = []
-    for x in args:
-        found += _sparse(x) if isinstance(x, list | tuple) else [x] if isinstance(x, SparseTensor) else []
-    return found
-
-
 def _filled(x: object) -> object:
     """x; zeros that torch has no memory for, as tangents may be, get theirs."""
     if isinstance(x, list | tuple):
@@ -90,18 +83,16 @@ def _fresh(x: object) -> object:
     return made
 
 
-def _differentiated(a: SparseTensor) -> bool:
-    return a.requires_grad or _torch.is_wrapped(a._val)
-
-
 def _below(func: Callable, handler: Callable) -> Callable:
     def call(*args: object, **kwargs: object) -> object:
-        if torch.is_grad_enabled() and any(map(_differentiated, _sparse((*args, *kwargs.values())))):
+        given = dispatch.sparse_among((*args, *kwargs.values()))
+        if torch.is_grad_enabled() and any(a.requires_grad or _torch.is_wrapped(a._val) for a in given):
             raise NotImplementedError(
                 f"{func} was called by torch's own code, where gradients to a SparseTensor would be dense: "
                 f"call the function on A.to_dense(), whose gradient is that of the stored entries, or on "
                 f"A.detach() for none"
             )
+        dispatch.refuse_out_of_reach(func, given)
         with torch.no_grad():
             return _fresh(handler(*map(_filled, args), **kwargs))
 

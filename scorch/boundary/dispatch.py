@@ -22,6 +22,26 @@ from ..tensor.values import assemble, refuse_read_only
 aten = torch.ops.aten
 
 
+def sparse_among(args: object) -> list[SparseTensor]:
+    """The SparseTensors among arguments, also in lists."""
+    found = []
+    for x in args:
+        if isinstance(x, list | tuple):
+            found += sparse_among(x)
+        elif isinstance(x, SparseTensor):
+            found.append(x)
+    return found
+
+
+def refuse_out_of_reach(func: Callable, operands: list[SparseTensor]) -> None:
+    """Raises where torch's own code, beneath a transform, calls an operator on values of that transform."""
+    if any(_torch.is_out_of_reach(a._val) for a in operands):
+        raise NotImplementedError(
+            f"{func} was called by torch's own code in a transform, whose values it cannot reach: call "
+            f"the function that it is part of on A.to_dense()"
+        )
+
+
 # ---- copies and casts ----
 def _each(f: Callable) -> Callable:
     return lambda a, *args, **kwargs: a._like([f(x) for x in a._arrays()])
@@ -254,3 +274,16 @@ for _name in (
     *(f"_fused_{name}_" for name in ("adagrad", "adam", "adamw", "sgd")),
 ):
     STRUCTURAL.update({f: _foreach_on_stored(f) for f in _overloads(_name)})
+
+
+# ---- beneath transforms ----
+def _within_reach(func: Callable, handler: Callable) -> Callable:
+    def call(*args: object, **kwargs: object) -> object:
+        refuse_out_of_reach(func, sparse_among((*args, *kwargs.values())))
+        return handler(*args, **kwargs)
+
+    return call
+
+
+for _func in STRUCTURAL.keys() - {aten.detach.default, aten.alias.default}:
+    STRUCTURAL[_func] = _within_reach(_func, STRUCTURAL[_func])

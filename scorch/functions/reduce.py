@@ -236,6 +236,8 @@ def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     if not g.size and g.key is not None:  # nothing is multiplied
         return _kept(torch.full(g.kept, 1, dtype=input.dtype, device="cpu"), dims, keepdim)
     values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
+    if _torch.in_forward_mode():
+        raise NotImplementedError("prod: torch has no forward mode of it: use reverse mode, or A.to_dense()")
     full = _count(g) == g.size  # else a factor is zero, which leaves NaN and infinity NaN
     result = full.to(values.dtype).scatter_reduce(0, g.slot, values, "prod")
     return _finish(input, g, result.to(input.dtype), dims, keepdim)
