@@ -33,8 +33,8 @@ static void check_rows(int64_t n, int64_t base, int64_t spread, sc_dtype itype, 
     CHECK(t.rows.least == least && t.rows.most == most, "%lld rows: %lld to %lld, counted %lld to %lld",
           (long long)rows, (long long)least, (long long)most, (long long)t.rows.least,
           (long long)t.rows.most);
-    CHECK(t.rows.even == (most && 4 * same >= 3 * rows),
-          "%lld of %lld rows are like the one in front: %d", (long long)same, (long long)rows, t.rows.even);
+    CHECK(t.rows.even == (most && 4 * same >= 3 * rows), "%lld of %lld rows are like the one in front: %d",
+          (long long)same, (long long)rows, t.rows.even);
     const double longer = most ? squares * (double)rows / (double)wide[rows] / (double)wide[rows] : 1;
     CHECK(fabs(log2(longer) - t.rows.skew) < .51, "2^%d for %g", t.rows.skew, longer);
     free(narrow);
