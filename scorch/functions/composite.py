@@ -47,13 +47,12 @@ def at_least(dims: int) -> Callable:
     """``torch.atleast_1d`` and its kin, of tensors one by one or in a sequence."""
 
     def grown(*tensors: torch.Tensor | Sequence[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, ...]:
-        made = []
-        for x in _listed(tensors):
+        made, listed = [], _listed(tensors)
+        for x in listed:
             while x.dim() < dims:
                 x = x.unsqueeze(-1 if x.dim() == 2 else 0)
             made.append(x)
-        alone = len(tensors) == 1 and isinstance(tensors[0], torch.Tensor)
-        return made[0] if alone else tuple(made)
+        return made[0] if listed is tensors and len(made) == 1 else tuple(made)
 
     return partwise(grown)
 

@@ -20,9 +20,7 @@ from ..tensor.index import axis, lookup, positions
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, carries
 from .dynamic import unwrapped
-from .reduce import Dims, amax, amin, dims_of, group
-
-_HALF = (torch.float16, torch.bfloat16)
+from .reduce import Dims, amax, amin, dims_of, group, widened
 
 
 # ---- positions ----
@@ -312,7 +310,7 @@ def logsumexp(input: SparseTensor, dim: Dims, keepdim: bool = False) -> torch.Te
     """``torch.logsumexp``, of which each missing entry is exp(0); dense."""
     a = input if input.dtype.is_floating_point else input.to(torch.get_default_dtype())
     dims = dims_of(dim, a._ndim)
-    g = group(a.to(torch.float32) if a.dtype in _HALF else a, dims)
+    g = group(widened(a), dims)
     missing = g.size - counts(g.slot, g.n)
     peak = g.values.new_full((g.n,), -math.inf).scatter_reduce(0, g.slot, g.values.detach(), "amax")
     peak = torch.where(missing > 0, peak.clamp(min=0), peak)

@@ -14,6 +14,7 @@ import torch
 
 from .. import _torch
 from ..tensor.entries import (
+    HALVES,
     Entries,
     add_up,
     build,
@@ -23,6 +24,7 @@ from ..tensor.entries import (
     kept_format,
     ravel,
     renumbered,
+    summed_type,
     unravel,
 )
 from ..tensor.format import pads
@@ -67,12 +69,9 @@ def group(a: SparseTensor, dims: list[int]) -> _Groups:
     return _Groups(e.values, slot, key.numel(), size, key, kept)
 
 
-_HALVES = (torch.float16, torch.bfloat16)
-
-
-def _widened(a: torch.Tensor) -> torch.Tensor:
+def widened(a: torch.Tensor) -> torch.Tensor:
     """In float32 where a has a half type."""
-    return a.to(torch.float32) if a.dtype in _HALVES else a
+    return a.to(torch.float32) if a.dtype in HALVES else a
 
 
 def _finish(
@@ -126,8 +125,7 @@ def sum_(
     a = input if dtype is None else input.to(dtype)
     joins = torch.compiler.is_dynamo_compiling()  # other calls, as a program
     if len(dims) == a._ndim and not joins and not pads(a._fmt):
-        wide = torch.float32 if a._val.dtype in _HALVES else a._val.dtype
-        return _kept(a.values().sum(dtype=wide).to(a._val.dtype), dims, keepdim)
+        return _kept(a.values().sum(dtype=summed_type(a._val.dtype)).to(a._val.dtype), dims, keepdim)
     if a._ndim - len(dims) < 2:
         return _kept(kernel(a, dims, "+=").to(a._val.dtype), dims, keepdim)
     g = group(a, dims)
@@ -142,7 +140,7 @@ def mean(
     if not dtype.is_floating_point:
         raise TypeError(f"mean: expected a floating point type, got {dtype}: pass dtype=")
     dims = dims_of(dim, input._ndim)
-    wide = torch.float32 if dtype in _HALVES else dtype
+    wide = summed_type(dtype)
     total = sum_(input if input._val.dtype is wide else input.to(wide), dims, keepdim)
     return (total / _sized(input, dims)).to(dtype)
 
@@ -167,7 +165,7 @@ def nanmean(
     a = input.coalesce()
     left_out = sum_(a._with_values(a.values().isnan()), dim, keepdim)
     kept = _sized(a, dims_of(dim, a._ndim)) - left_out
-    total = nansum(_widened(a), dim, keepdim, dtype=dtype)
+    total = nansum(widened(a), dim, keepdim, dtype=dtype)
     kept = kept.to_dense() if isinstance(kept, SparseTensor) else kept
     return (total / kept).to(dtype or input.dtype)
 
@@ -186,7 +184,7 @@ def var(
     if not input.dtype.is_floating_point:
         raise TypeError(f"var: expected a floating point type, got {input.dtype}: call .float() first")
     dims = dims_of(dim, input._ndim)
-    g = group(_widened(input), dims)
+    g = group(widened(input), dims)
     free = g.size - (int(unbiased) if correction is None else correction)
     middle = add_up(g.values, g.slot, g.n) / g.size
     off = (g.values - middle[g.slot]).square()
@@ -197,7 +195,7 @@ def var(
 
 def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
     """``torch.std``; as :func:`var`."""
-    return _power(var(_widened(input), *args, **kwargs), 0.5).to(input.dtype)
+    return _power(var(widened(input), *args, **kwargs), 0.5).to(input.dtype)
 
 
 def with_mean(of: Callable) -> Callable:
@@ -216,7 +214,7 @@ def with_mean(of: Callable) -> Callable:
 def dist(input: SparseTensor, other: torch.Tensor, p: float = 2) -> torch.Tensor:
     """``torch.dist``: the norm of the difference."""
     dtype = torch.promote_types(input.dtype, other.dtype)
-    return torch.linalg.vector_norm(_widened(input) - _widened(other), p).to(dtype)
+    return torch.linalg.vector_norm(widened(input) - widened(other), p).to(dtype)
 
 
 def count_nonzero(input: SparseTensor, *dims: int, dim: Dims = None) -> torch.Tensor:
@@ -232,7 +230,7 @@ def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
 # ---- extremes and products ----
 def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     dims = dims_of(dim, input._ndim)
-    g = group(_widened(input), dims)
+    g = group(widened(input), dims)
     if not g.size and g.key is not None:  # nothing is multiplied
         return _kept(torch.full(g.kept, 1, dtype=input.dtype, device="cpu"), dims, keepdim)
     values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
@@ -334,8 +332,8 @@ def vector_norm(
     a = input.coalesce() if dtype is None else input.coalesce().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
-    if a.dtype in _HALVES:  # their powers are beyond them
-        return vector_norm(_widened(a), ord, dim, keepdim).to(a.dtype)
+    if a.dtype in HALVES:  # their powers are beyond them
+        return vector_norm(widened(a), ord, dim, keepdim).to(a.dtype)
     size = a if ord == 2 else a.abs()  # the square of |x| has no second derivative at zero
     if ord == math.inf:
         return amax(size, dim, keepdim)
@@ -439,7 +437,7 @@ def cosine_similarity(
 ) -> torch.Tensor:
     """``F.cosine_similarity``, dense."""
     shape, dtype = _torch.broadcast(input.shape, other.shape), torch.promote_types(input.dtype, other.dtype)
-    wide = torch.float32 if dtype in _HALVES else dtype
+    wide = summed_type(dtype)
     x, y = ((t if tuple(t.shape) == shape else t.expand(shape)).to(wide) for t in (input, other))
     sizes = [_plain(torch.linalg.vector_norm(t, 2, dim)).clamp_min(eps) for t in (x, y)]
     return (_plain((x * y).sum(dim)) / (sizes[0] * sizes[1])).to(dtype)
@@ -453,15 +451,15 @@ def renorm(input: SparseTensor, p: float, dim: int, maxnorm: float) -> SparseTen
             f"p={p} and maxnorm={maxnorm}"
         )
     dim = axis(dim, input._ndim)
-    sizes = vector_norm(_widened(input), p, [d for d in range(input._ndim) if d != dim])
+    sizes = vector_norm(widened(input), p, [d for d in range(input._ndim) if d != dim])
     scale = torch.where(sizes > maxnorm, maxnorm / (sizes + 1e-7), 1).to(input.dtype)
     return input * scale.view(-1, *[1] * (input._ndim - 1 - dim))
 
 
 def normalize(input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> SparseTensor:
     """``F.normalize``."""
-    if input.dtype in _HALVES:
-        return normalize(_widened(input), p, dim, eps).to(input.dtype)
+    if input.dtype in HALVES:
+        return normalize(widened(input), p, dim, eps).to(input.dtype)
     dims = dims_of(dim, input._ndim)
     few = renumbered(input, [d for d in range(input._ndim) if d not in dims])
     if few is not input:

@@ -11,7 +11,7 @@ from functools import lru_cache
 import torch
 
 from .. import _torch
-from ..tensor.entries import renumbered
+from ..tensor.entries import renumbered, summed_type
 from ..tensor.format import HAVE_POS, is_compressed, layout
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor, expect_sparse, rank
@@ -40,7 +40,7 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
     if not a._ndim:
         return _normalised(a.reshape(1), dim, None, log).reshape(())
     dim, type = axis(dim, a._ndim), a.dtype
-    a = a.to(torch.float32 if type in (torch.float16, torch.bfloat16) else type)
+    a = a.to(summed_type(type))
     values = a.values()
     if _recorded(values):
         result = _Softmax.apply(values, a.detach(), dim, log)

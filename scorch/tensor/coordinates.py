@@ -9,7 +9,7 @@ import numpy
 import torch
 
 from .. import _C, _torch
-from .entries import Entries, add_up, build, distinct, ravel, unravel
+from .entries import Entries, add_up, build, distinct, ravel, summed_type, unravel
 from .format import Format, bound
 from .making import MADE, apart, extents_of, finish, fitting_dtype, from_coo, list_of, of_lists, of_numpy
 from .sparsetensor import SparseTensor
@@ -259,10 +259,10 @@ def _appended(index: torch.Tensor, more: torch.Tensor, n: int) -> torch.Tensor:
 
 def _degrees(target: torch.Tensor, weight: torch.Tensor, n: int, pieces: list[slice]) -> torch.Tensor:
     """Sums of weights, half types in float32."""
-    wide = torch.float32 if weight.dtype in (torch.float16, torch.bfloat16) else weight.dtype
-    degree = weight.new_zeros(n, dtype=wide)
+    dtype = summed_type(weight.dtype)
+    degree = weight.new_zeros(n, dtype=dtype)
     for piece in pieces:
-        degree = degree.index_add(0, target[piece].long(), weight[piece].to(wide))
+        degree = degree.index_add(0, target[piece].long(), weight[piece].to(dtype))
     return degree
 
 

@@ -70,13 +70,21 @@ def canonical(shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor)
     return Entries(tuple(shape), indices, values)
 
 
+HALVES = torch.float16, torch.bfloat16
+
+
+def summed_type(dtype: torch.dtype) -> torch.dtype:
+    """The type that numbers of this one are added up in: half types in float32."""
+    return torch.float32 if dtype in HALVES else dtype
+
+
 def add_up(values: torch.Tensor, slot: torch.Tensor, n: int) -> torch.Tensor:
     """Sums [n] of the values of each slot; half types add in float32, bool is "any"."""
     if values.dtype == torch.bool:
         return values.new_zeros(n, dtype=torch.int64).index_add(0, slot, values.long()) > 0
-    wide = torch.float32 if values.dtype in (torch.float16, torch.bfloat16) else values.dtype
-    _torch.find_room(n, wide.itemsize, "sums")
-    return values.new_zeros(n, dtype=wide).index_add(0, slot, values.to(wide)).to(values.dtype)
+    dtype = summed_type(values.dtype)
+    _torch.find_room(n, dtype.itemsize, "sums")
+    return values.new_zeros(n, dtype=dtype).index_add(0, slot, values.to(dtype)).to(values.dtype)
 
 
 # ---- steps that decide how long arrays are; traced, they are operators (boundary/sizes.py) ----

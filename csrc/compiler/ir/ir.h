@@ -472,6 +472,9 @@ bool tensor_shares_upper(const Tensor *); /* it has the first levels alone, and 
 bool tensor_gives_upper(const Prog *, int operand);
 bool tensor_shares_index(const Tensor *, int var); /* a level that the result shares is over this index */
 double tensor_spread(const Tensor *);              /* of the logarithms of the numbers of entries of rows */
+/* Rows are known to have fewer than 2^bits positions on average. Unrolling gains nothing in them, and adds a branch
+ * that is mispredicted. */
+bool tensor_short_fibres(const Tensor *, int level, int bits);
 bool tensor_gathers(const Tensor *); /* a workspace that stores what was written: bitmap or hash */
 bool work_has_slot(const Tensor *work, int var); /* #var is one of its dimensions */
 #endif

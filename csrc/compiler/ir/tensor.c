@@ -68,6 +68,9 @@ bool tensor_shares_index(const Tensor *t, int var)
     return false;
 }
 
+bool tensor_short_fibres(const Tensor *t, int level, int bits)
+{ return level > 0 && t->positions[level] && t->positions[level] < t->positions[level - 1] + bits; }
+
 bool work_has_slot(const Tensor *t, int var)
 {
     for (int d = 0; d < t->ndim; d++)

@@ -187,6 +187,20 @@ static Val *unit_terms(Low *l, Batch *b, Op op, Val *u)
     return summed(l, b, op, at, b->count);
 }
 
+/* What is done with the sum of the unit that env has entered, the k-th of several. */
+static void put_sum(Low *l, Batch *b, const Env *env, int k, Val *sum, Val *count)
+{
+    Stmt **outer = lower_block(l);
+    lower_back(l, env);
+    l->e.batch = b;
+    l->e.again |= k > 0;
+    b->sum = sum;
+    b->count = count;
+    lower_body(l, b->loop->body);
+    b->sum = NULL;
+    l->tail = outer;
+}
+
 /* n units from u on. Adding up n vectors across lanes takes fewer steps together, and each sum keeps its order. */
 static void units(Low *l, Batch *b, Val *u, int n)
 {
@@ -201,17 +215,7 @@ static void units(Low *l, Batch *b, Val *u, int n)
         lower_back(l, save);
     }
     Val *sums = across(l, op, v, n);
-    for (int k = 0; k < n; k++) {
-        Stmt **outer = lower_block(l);
-        lower_back(l, env[k]);
-        l->e.batch = b;
-        l->e.again |= k > 0;
-        b->sum = val_lane(l->p, sums, k);
-        b->count = count[k];
-        lower_body(l, b->loop->body);
-        b->sum = NULL;
-        l->tail = outer;
-    }
+    for (int k = 0; k < n; k++) put_sum(l, b, env[k], k, val_lane(l->p, sums, k), count[k]);
     lower_back(l, save);
 }
 
@@ -220,17 +224,11 @@ static void empty_units(Low *l, Batch *b, Val *u, int n)
 {
     const Env *save = lower_keep(l);
     const Op op = work_reduce(b->loop->body->body, b->work);
+    Val *none = val_const(l->p, (Type){(uint8_t)b->work->dtype, 1}, op_identity(op));
     for (int k = 0; k < n; k++) {
-        Stmt **outer = lower_block(l);
         lower_back(l, save);
-        l->e.batch = b;
-        l->e.again |= k > 0;
         batch_enter(l, b->loop, plus(l, u, num(l, k)));
-        b->sum = val_const(l->p, (Type){(uint8_t)b->work->dtype, 1}, op_identity(op));
-        b->count = num(l, 0);
-        lower_body(l, b->loop->body);
-        b->sum = NULL;
-        l->tail = outer;
+        put_sum(l, b, lower_keep(l), k, none, num(l, 0));
     }
     lower_back(l, save);
 }
@@ -240,8 +238,7 @@ static bool empty_suit(Low *l, const Nest *n)
 {
     const Tensor *t = n->in;
     const int level = lower_level(l, t);
-    return !sc_kind_of(&t->format.level[level])->crd && t->positions[level + 1] &&
-           t->positions[level + 1] <= t->positions[level];
+    return !sc_kind_of(&t->format.level[level])->crd && tensor_short_fibres(t, level + 1, 1);
 }
 
 static void some_units(Low *l, Batch *b, Val *u, int n)

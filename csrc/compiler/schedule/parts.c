@@ -128,16 +128,13 @@ Expr *expr_stored_access(Prog *p, Tensor *t)
     return expr_new(p, O_STORED, expr_access(p, t, ix), NULL);
 }
 
-bool schedule_short_fibres(const Tensor *a, int level, int bits)
-{ return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
-
 enum { SUMS = 4 };
 
 int source_unroll(const Prog *p, const Tensor *t, int level, int64_t wide)
 {
     const sc_kind *is = source_kind(t, level);
     if ((!is->pos && !is->one) || !t->format.level[level].unique) return 0;
-    if (!wide || schedule_short_fibres(t, level, wide == 1 ? 4 : 5)) return 0;
+    if (!wide || tensor_short_fibres(t, level, wide == 1 ? 4 : 5)) return 0;
     const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
     const int64_t n = SUMS / ((wide + lanes - 1) / lanes);
     return n > 1 ? (int)n : 0;

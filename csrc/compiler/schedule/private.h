@@ -45,9 +45,6 @@ Index index_whole(int var);
 /* Writes and reads of a tensor become those of a workspace. */
 void schedule_rename(Prog *, Nest *, const Tensor *, Tensor *work);
 int expr_unit_var(const Expr *access); /* the index along which a tensor has stride 1, -1: none */
-/* Rows are known to have fewer than 2^bits positions on average. Unrolling gains nothing in them, and adds a branch
- * that is mispredicted. */
-bool schedule_short_fibres(const Tensor *, int level, int bits);
 /* How many positions of a level a loop takes at a time that sums into registers, 0: one. Few accumulators leave the
  * adder waiting: as many positions as make four sums of a vector each, where one brings `wide` numbers side by side
  * (0: an unknown number). */

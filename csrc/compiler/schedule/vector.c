@@ -34,7 +34,7 @@ static bool is_foreseen(const Nest *n, int level)
     const size_t size = sc_dtype_size(t->dtype);
     const bool stores = n->body->op == N_EVAL && n->body->eval.reduce == O_CONST;
     return t->even && level == t->format.nlevel - 1 && (size == 8 || (size == 4 && stores)) &&
-           !schedule_short_fibres(t, level, MEDIUM);
+           !tensor_short_fibres(t, level, MEDIUM);
 }
 
 bool vector_suits(const Nest *given, uint32_t bound)
@@ -48,7 +48,7 @@ bool vector_suits(const Nest *given, uint32_t bound)
     const int level = nest_loop_level(n);
     if (nest_vector_picks(n) && !n->in->positions[level]) return false; /* as likely short as long */
     if (is_foreseen(n, level)) return true;
-    return !schedule_short_fibres(n->in, level, takes ? SHORT : LONG);
+    return !tensor_short_fibres(n->in, level, takes ? SHORT : LONG);
 }
 
 /* ---- dense results ---- */
