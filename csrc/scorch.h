@@ -252,7 +252,8 @@ enum { SC_WAY_BUNDLE, SC_WAY_JIT, SC_WAY_EXECUTOR };
  * handle, if not null, finds it again, for less, while it is kept. Threads that ask for one program wait for one
  * compilation. */
 int sc_program_get(const sc_request *, sc_program **, uint64_t *handle, sc_err *);
-sc_program *sc_program_again(uint64_t handle); /* null: it is kept no longer; 0 is a handle of nothing */
+/* Null: it is kept no longer, or was made for another number of threads; 0 is a handle of nothing. */
+sc_program *sc_program_again(uint64_t handle);
 sc_program *sc_program_retain(sc_program *);
 void sc_program_release(sc_program *); /* null is fine */
 int sc_program_nresult(const sc_program *);

@@ -403,6 +403,21 @@ def test_regions_of_fewer_threads_keep_the_others(kernel_cache):
     assert run.stdout.split() == ["True", "True"], run.stderr
 
 
+def test_schedules_are_chosen_for_the_threads_there_are():
+    """A program that was chosen for one thread is not what several run."""
+    a, x = scorch.sparse(torch.eye(30), "csr"), torch.ones(30, 4)
+    before, keys = torch.get_num_threads(), []
+    try:
+        for n in (1, 2, 1, 2):
+            torch.set_num_threads(n)
+            assert torch.equal(a @ x, x)
+            assert torch.equal(scorch.einsum("ij,jk,k->ik", a, x, x[0]), x)
+            keys.append(scorch.stats()["kept"]["keys"])
+    finally:
+        torch.set_num_threads(before)
+    assert keys[0] < keys[1] == keys[2] == keys[3]
+
+
 AFTER = """
 import multiprocessing as mp, sys, torch, scorch
 A = scorch.sparse(torch.eye(3000), "csr")

@@ -66,14 +66,15 @@ typedef struct {
 /* The program of a slot like the wanted one, held; null: none is known. */
 static sc_program *find(const sc_core *c, const sc_slot *want)
 {
-    for (int i = 0; i < SC_MAXSLOT; i++) {
+    sc_program *p = NULL;
+    for (int i = 0; i < SC_MAXSLOT && !p; i++) {
         const sc_slot *s = &c->slot[i];
         if (s->program && s->kind == want->kind && s->ndim == want->ndim && s->unit == want->unit &&
             s->dtype == want->dtype && !memcmp(&s->often, &want->often, sizeof s->often) &&
             s->dim[0] == want->dim[0] && s->dim[1] == want->dim[1])
-            return sc_program_again(s->program);
+            p = sc_program_again(s->program);
     }
-    return NULL;
+    return p;
 }
 
 static int get(product *p, const sc_request *r, sc_slot *slot, sc_err *e)

@@ -111,7 +111,7 @@ void sc_request_converted(sc_request *rq, int k, const sc_tensor *t)
 static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 {
     const sc_speeds speeds = sc_speeds_get();
-    sc_text_add(t, "%c", rq->schedule ? SC_KEY_SCHEDULED : SC_KEY_PLAIN);
+    sc_text_add(t, "%c%c", rq->schedule ? SC_KEY_SCHEDULED : SC_KEY_PLAIN, sc_key_threads());
     sc_text_addn(t, (const char *)&speeds, sizeof speeds);
     sc_text_addn(t, rq->text, strlen(rq->text) + 1);
     if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);

@@ -129,8 +129,10 @@ void sc_table_limit(int64_t bytes);
 /* Requests without a schedule are made again when they are asked for next, and so are programs in steps, which hold
  * those of their steps; with all, requests with a schedule too. What a text was compiled to stays. */
 void sc_table_drop(bool all);
-/* The first byte of the key of a request, without and with a schedule; texts have hexadecimal digits. */
+/* The first byte of the key of a request, without and with a schedule; texts have hexadecimal digits. The second one
+ * stands for the threads there were, as many as costs are told. */
 enum { SC_KEY_PLAIN = 'r', SC_KEY_SCHEDULED = 's' };
+char sc_key_threads(void);
 void sc_table_stats(sc_stats *);
 
 /* tuned.c: schedules that were measured, for requests without one */

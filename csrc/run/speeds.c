@@ -187,10 +187,14 @@ static int64_t cache_size(int level)
 #endif
 }
 
+static int team_size(void) { return (int)bucket(sc_team_width()); }
+
+char sc_key_threads(void) { return (char)__builtin_ctz((unsigned)team_size()); }
+
 void sc_process_machine(Prog *p)
 {
     for (int k = 0; k < 3; k++) p->cache[k] = cache_size(k + 1);
-    p->threads = (int)bucket(sc_team_width());
+    p->threads = team_size();
     p->speeds = sc_speeds_get();
     p->dots = sc_target_dots(&sc_this_process.target);
     p->multiplies = sc_this_process.multiply != NULL;

@@ -6,7 +6,7 @@
  *
  * A key is made by one thread, without the lock, while others that ask for it wait. Callers that remember a program
  * hold a handle, not the program: a place in the table and how often it was taken, so that nothing that lives long
- * keeps a program from going. */
+ * keeps a program from going. A handle is good for as many threads as there were: the schedule was chosen for them. */
 #include "run.h"
 
 #include <errno.h>
@@ -260,10 +260,11 @@ void sc_table_made(const char *key, size_t n, sc_program *p, uint64_t *handle)
 sc_program *sc_program_again(uint64_t handle)
 {
     const uint32_t k = (uint32_t)handle;
+    const char threads = sc_key_threads();
     sc_program *p = NULL;
     pthread_mutex_lock(&table.lock);
-    if (k < table.nplace && table.places[k].taken == handle >> 32 && table.places[k].e)
-        p = used(table.places[k].e);
+    entry *e = k < table.nplace && table.places[k].taken == handle >> 32 ? table.places[k].e : NULL;
+    if (e && e->key[1] == threads) p = used(e);
     pthread_mutex_unlock(&table.lock);
     return p;
 }
