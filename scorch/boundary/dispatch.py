@@ -181,7 +181,7 @@ def _on_stored(func: Callable) -> Callable:
             raise NotImplementedError(
                 f"{func} changes a dense tensor by a SparseTensor: hold the values as the parameter"
             )
-        refuse_read_only(str(func), a)
+        refuse_read_only(func, a)
         func(a._val, *(_values_of(x, a) for x in args), **{k: _values_of(x, a) for k, x in kwargs.items()})
         return _changed(a)
 

@@ -55,10 +55,16 @@ def _check(expression: object, format: object, schedule: object, out: object) ->
 # What program an expression is, and which operands go in again, by what again.c looks at.
 _known: dict[tuple, tuple[str, tuple[int, ...]]] = {}
 _MOST_KNOWN = 4096
+_PLAINLY = None, None, "zero"  # format, schedule, implicit of a call that says nothing of them
+
+
+def _said(expression: str, how: tuple) -> str | tuple:
+    """An expression and what a call says beside it, as keys have it."""
+    return expression if how == _PLAINLY else (expression, how)
 
 
 def _note(
-    expression: str, names: tuple[str, ...], kinds: tuple, program: str, again: tuple[int, ...]
+    expression: str | tuple, names: tuple[str, ...], kinds: tuple, program: str, again: tuple[int, ...]
 ) -> None:
     if any(kind and repeats(kind[1]) for kind in kinds):
         return
@@ -81,8 +87,8 @@ def _evaluate(
             if not again:
                 raise  # else it is said of what was written
         else:
-            if how == (None, None, "zero"):
-                _note(expression, names, kinds, program, again)
+            if out is None:
+                _note(_said(expression, how), names, kinds, program, again)
             return found
     return NotImplemented
 
@@ -118,14 +124,14 @@ def _note_recorded(
     _known_recorded[expression, names, *kinds] = known
 
 
-def _as_before(expression: str, names: tuple[str, ...], operands: tuple) -> object:
+def _as_before(expression: str, names: tuple[str, ...], operands: tuple, how: tuple = _PLAINLY) -> object:
     """Results over operands like those of an earlier call; NotImplemented where more goes on."""
     if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES:
         return NotImplemented
     try:
         if torch.is_grad_enabled() and _torch.any_requires_grad(*operands):
-            return _recorded_before(expression, names, operands)
-        found = _C.evaluate_again(_known, expression, names, operands)
+            return _recorded_before(expression, names, operands) if how == _PLAINLY else NotImplemented
+        found = _C.evaluate_again(_known, _said(expression, how), names, operands)
     except (TypeError, ValueError, RuntimeError):
         return NotImplemented  # it is said where all is looked at
     if found is NotImplemented:
@@ -208,14 +214,14 @@ def einsum(
     _check(text, format, schedule, out)
     if "..." in text:
         text, operands = with_letters(text, operands)
-    if schedule is None and format is None and implicit == "zero":
-        y = _einsum_product(text, operands, out)
-        if y is NotImplemented and out is None:
-            y = _as_before(text, (), operands)
-        if y is not NotImplemented:
-            return y
-        if len(operands) > 3 and (y := _with_repeated_operands(text, operands, out)) is not NotImplemented:
-            return y
+    how = format, schedule, implicit
+    y = _einsum_product(text, operands, out) if how == _PLAINLY else NotImplemented
+    if y is NotImplemented and out is None:
+        y = _as_before(text, (), operands, how)
+    if y is NotImplemented and how == _PLAINLY and len(operands) > 3:
+        y = _with_repeated_operands(text, operands, out)
+    if y is not NotImplemented:
+        return y
     return compute(text, (), operands, format, schedule, implicit, out)
 
 
@@ -295,7 +301,7 @@ def compute(
     if not needs_grad(*xs) and not _torch.in_transform():
         return unpacked(recorded(known_program(expression, *how), xs))
     program, shown = known_revealed(expression, *how)
-    if (format, schedule, implicit) == (None, None, "zero") and not is_traced(xs):
+    if (format, schedule, implicit) == _PLAINLY and not is_traced(xs):
         if all(map(operator.is_, xs, operands)):
             _note_recorded(expression, names, how[1], (program, shown))
         kept = run_kept(expression, names, xs)
@@ -339,9 +345,8 @@ def evaluate(
     [1.5, 0.0]
     """
     _check(expression, format, schedule, out)
-    names, given, y = tuple(operands), tuple(operands.values()), NotImplemented
-    if format is None and schedule is None and out is None and implicit == "zero":
-        y = _as_before(expression, names, given)
+    names, given = tuple(operands), tuple(operands.values())
+    y = _as_before(expression, names, given, (format, schedule, implicit)) if out is None else NotImplemented
     if y is not NotImplemented:
         return y
     return compute(expression, names, given, format, schedule, implicit, out)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -30,6 +31,7 @@ from ..tensor.entries import (
 from ..tensor.format import pads
 from ..tensor.index import axes, axis
 from ..tensor.sparsetensor import SparseTensor
+from ..tensor.values import plain_values
 from . import autocast
 from .expressions import einsum, evaluate
 
@@ -48,6 +50,8 @@ class _Groups(NamedTuple):
 
 
 def dims_of(dim: Dims, ndim: int) -> list[int]:
+    if dim.__class__ is int and 0 <= dim < ndim:
+        return [dim]
     dims = [] if dim is None else axes(dim, ndim)
     if not dims:
         return list(range(ndim))
@@ -92,15 +96,23 @@ def _count(g: _Groups) -> torch.Tensor:
 # ---- kernels ----
 def kernel(a: SparseTensor, dims: list[int], reduction: str, implicit: str = "zero") -> torch.Tensor:
     """``+=``, ``max=`` or ``min=``; dense, in a type that kernels have."""
-    letters = "abcdefghijklmnop"[: a._ndim]
-    kept = [c for d, c in enumerate(letters) if d not in dims]
     if a._val.dtype in (torch.int8, torch.uint8, torch.int16):
         a = a.to(torch.int32)
+    text = _reduced(a._ndim, tuple(dims), reduction)
     if reduction == "+=":
-        return einsum(f"{letters}->{''.join(kept)}", a, format="dense")
-    left = f"r[{','.join(kept)}]" if kept else "r"
-    text = f"{left} {reduction} A[{','.join(letters)}]"
+        return einsum(text, a, format="dense")
     return evaluate(text, A=a, implicit=implicit, format="dense")
+
+
+@lru_cache(maxsize=256)
+def _reduced(ndim: int, dims: tuple[int, ...], reduction: str) -> str:
+    """The expression: an einsum where it is a sum."""
+    letters = "abcdefghijklmnop"[:ndim]
+    kept = [c for d, c in enumerate(letters) if d not in dims]
+    if reduction == "+=":
+        return f"{letters}->{''.join(kept)}"
+    left = f"r[{','.join(kept)}]" if kept else "r"
+    return f"{left} {reduction} A[{','.join(letters)}]"
 
 
 def _sized(a: SparseTensor, dims: list[int]) -> int:
@@ -123,13 +135,17 @@ def sum_(
     if dtype is None and not input._val.dtype.is_floating_point:
         dtype = torch.int64
     a = input if dtype is None else input.to(dtype)
+    of = a._val.dtype
     joins = torch.compiler.is_dynamo_compiling()  # other calls, as a program
     if len(dims) == a._ndim and not joins and not pads(a._fmt):
-        return _kept(a.values().sum(dtype=summed_type(a._val.dtype)).to(a._val.dtype), dims, keepdim)
-    if a._ndim - len(dims) < 2:
-        return _kept(kernel(a, dims, "+=").to(a._val.dtype), dims, keepdim)
-    g = group(a, dims)
-    return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)
+        values = plain_values(a)
+        total = (a.values() if values is None else values).sum(dtype=summed_type(of))
+    elif a._ndim - len(dims) < 2:
+        total = kernel(a, dims, "+=")
+    else:
+        g = group(a, dims)
+        return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)
+    return _kept(total if total.dtype is of else total.to(of), dims, keepdim)
 
 
 def mean(

@@ -242,7 +242,7 @@ def bytes_kept(a: SparseTensor) -> dict[str, int]:
     return {name: size(made) for name, (_, made) in a.__dict__.get("_derived", {}).items()}
 
 
-def refuse_read_only(name: str, a: SparseTensor) -> None:
+def refuse_read_only(name: object, a: SparseTensor) -> None:
     """Raises ValueError where the values of a lie in memory that must not be written."""
     if _torch.is_read_only(a._val):
         raise ValueError(
