@@ -1,8 +1,8 @@
 /* ahead.c: prefetches rows of dense operands.
  *
- * A loop over positions reads, at every coordinate, a row of a dense operand. Where the operand is larger than the
- * caches each row is a wait for memory, unless it is prefetched. The position ahead is the last one of the level at
- * most, so only addresses of the operand are prefetched. */
+ * A loop over positions reads, at every coordinate, a row of a dense operand, and a value. Where the operand is larger
+ * than the caches each row is a wait for memory, unless it is prefetched. The position ahead is the last one of the
+ * level at most, so only addresses of the operand are prefetched. */
 #include <math.h>
 
 #include "private.h"
@@ -117,6 +117,13 @@ Val *ahead_last(Low *l, const Tensor *t, int level)
     return val_op(l->p, O_SUB, val_param(l->p, module_param(l->p, P_NPOS, t->arg, level, name)), num(l, 1));
 }
 
+/* Values that lie in another order are as far apart as rows are. */
+static void prefetch_value(Low *l, const Tensor *t, Val *pos)
+{
+    Val *place = lower_load_index(l, lower_buf(l, B_PERM, t, 0), pos);
+    ahead_values(l, t, lower_let(l, "value", place), 1);
+}
+
 void ahead_fetch(Low *l, const Nest *n, Val *pos)
 {
     if (n->ix.part != SC_WHOLE) return;
@@ -129,5 +136,6 @@ void ahead_fetch(Low *l, const Nest *n, Val *pos)
         a.pos = val_op(p, O_MIN, plus(l, pos, num(l, n->ahead + u)), last);
         if (n->by) a.pos = lower_let(l, "next", a.pos);
         nest_walk(n->body, look, &a);
+        if (n->in->perm && level == n->in->format.nlevel - 1) prefetch_value(l, n->in, a.pos);
     }
 }
