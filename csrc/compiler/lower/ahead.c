@@ -95,6 +95,10 @@ static void look(const Nest *n, void *ctx)
     nest_walk(n->body, read_along, a);
 }
 
+/* Whether near caches do not hold the values. */
+static bool far_values(const Tensor *t)
+{ return ldexp((double)sc_dtype_size(t->dtype), t->positions[t->format.nlevel - 1]) > PROG_NEAR; }
+
 /* The rows of a row of blocks lie one after the other, each too short for processors to foresee: fetches what the next row
  * of blocks, if it has as many, has in the place of the entry at pos. */
 void ahead_planes(Low *l, const Tensor *t, Val *pos)
@@ -103,7 +107,7 @@ void ahead_planes(Low *l, const Tensor *t, Val *pos)
     const int level = lower_level(l, t), last = t->format.nlevel - 1;
     if (level >= last || !sc_kind_of(&t->format.level[level + 1])->planar || !w->first || counting(l)) return;
     if (lower_index(l, tensor_level_index(t, level + 1))) return; /* one row is walked by itself */
-    if (ldexp((double)sc_dtype_size(t->dtype), t->positions[last]) <= PROG_NEAR) return;
+    if (!far_values(t)) return;
     int64_t block = 1;
     for (int k = level + 1; k <= last; k++) block *= t->format.level[k].block;
     Val *next = plus(l, pos, val_op(l->p, O_SUB, w->beyond, w->first));
@@ -136,6 +140,7 @@ void ahead_fetch(Low *l, const Nest *n, Val *pos)
         a.pos = val_op(p, O_MIN, plus(l, pos, num(l, n->ahead + u)), last);
         if (n->by) a.pos = lower_let(l, "next", a.pos);
         nest_walk(n->body, look, &a);
-        if (n->in->perm && level == n->in->format.nlevel - 1) prefetch_value(l, n->in, a.pos);
+        if (n->in->perm && level == n->in->format.nlevel - 1 && far_values(n->in))
+            prefetch_value(l, n->in, a.pos);
     }
 }
