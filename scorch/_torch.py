@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import shutil
@@ -395,24 +394,17 @@ def unknown_size() -> int:
     """In a fake kernel: a size that nobody knows before the call.
 
     torch.compile may take a whole function of SparseTensors for one node first; sizes inside it are then no
-    business of the node's results. torch 2.10 cannot be told so, and raises an error there.
+    business of the node's results. torch 2.10 cannot be told so, and raises an error there. And it breaks
+    graphs at operators that ask it for such a size, but where it must not, with fullgraph=True: these make it.
     """
     context = torch.library.get_ctx()
-    n = context.new_dynamic_size()
-    getattr(context._shape_env, "ignorable_fresh_unbacked_symbols", []).append(n.node._expr)
+    env = context._shape_env
+    if env is None:
+        return context.new_dynamic_size()  # which refuses
+    n = env.create_unbacked_symint()
+    torch._check(n >= 0)
+    getattr(env, "ignorable_fresh_unbacked_symbols", []).append(n.node._expr)
     return n
-
-
-def allow_unknown_sizes(inputs: Sequence[object]) -> None:
-    """In the graph that a backend was given with these inputs: operators may make sizes that nobody knows.
-
-    Dynamo breaks graphs at such sizes but where it must not, with fullgraph=True. They are no reason to where
-    they stay inside of what the backend itself puts there.
-    """
-    mode = torch._guards.detect_fake_mode(inputs)
-    env = mode.shape_env if mode is not None else None
-    if env is not None:
-        env.settings = dataclasses.replace(env.settings, allow_dynamic_output_shape_ops=True)
 
 
 def surely(condition: bool) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from .._torch import allow_unknown_sizes
 from .joining import join
 
 __all__ = ["backend", "join"]
@@ -32,8 +31,8 @@ def backend(
     """
     options = dict(options or {})
     inner = options.pop("inner", inner)
-    if not torch.is_autocast_enabled("cpu") and join(gm):
-        allow_unknown_sizes(inputs)
+    if not torch.is_autocast_enabled("cpu"):
+        join(gm)
     if inner == "inductor":
         return torch._TorchCompileInductorWrapper(mode, options, None)(gm, inputs)
     from torch._dynamo.backends.registry import lookup_backend
