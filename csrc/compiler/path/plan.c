@@ -465,17 +465,14 @@ static bool share_sparse(const Prog *p, const Expr *a, const Expr *b)
     return any;
 }
 
-/* Several assignments, of which none reads another's result, over the same sparse operand: each may want it in a layout
- * of its own, and one step has one layout of it. */
+/* Several assignments over the same sparse operand: each may want it in a layout of its own, and one step has one layout
+ * of it. */
 static bool may_go_apart(const Prog *p, int from, int to)
 {
-    bool shared = false, read = false;
+    bool shared = false;
     for (int a = from; a < to; a++)
-        for (int b = a + 1; b < to; b++) {
-            shared |= share_sparse(p, p->assign[a].rhs, p->assign[b].rhs);
-            read |= expr_reads(p->assign[b].rhs, p->assign[a].lhs->tensor);
-        }
-    return shared && !read;
+        for (int b = a + 1; b < to; b++) shared |= share_sparse(p, p->assign[a].rhs, p->assign[b].rhs);
+    return shared;
 }
 
 /* Assignments as one step, or each as a step where that is cheaper. */
