@@ -394,8 +394,8 @@ def unknown_size() -> int:
     """In a fake kernel: a size that nobody knows before the call.
 
     torch.compile may take a whole function of SparseTensors for one node first; sizes inside it are then no
-    business of the node's results. torch 2.10 cannot be told so, and raises an error there. And it breaks
-    graphs at operators that ask it for such a size, but where it must not, with fullgraph=True: these make it.
+    business of the node's results. torch 2.10 cannot be told so, and raises an error there. Dynamo breaks
+    graphs at operators that ask for such a size, unless it was told fullgraph=True: these make it.
     """
     context = torch.library.get_ctx()
     env = context._shape_env

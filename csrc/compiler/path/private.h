@@ -110,6 +110,7 @@ struct Planner {
     /* Values that are no operands: temporaries, and results that are read later. */
     Tensor *value[MAXTENSOR];
     bool holes[MAXTENSOR];   /* values that have zeros where no term was */
+    bool reused[MAXTENSOR];  /* results that stand for a sum which the program wrote elsewhere */
     Expr *how[MAXTENSOR];    /* what temporaries are computed by */
     const Expr *sum[MAXSUM]; /* all sums of products of the program */
     int nsum;

@@ -46,8 +46,15 @@ Tensor *step_temporary(Planner *pl, const Index *ix, int n, bool sparse, double 
 }
 
 /* ---- operands ---- */
+static bool is_temporary(const Planner *pl, int value)
+{ return value >= pl->p->nin && pl->value[value]->role == T_WORK; }
+
+/* A result is as dense as it is to a program that reads it. */
 static bool has_holes(const Planner *pl, int value)
-{ return value >= pl->p->nin && pl->holes[value] && sc_format_is_dense(&pl->value[value]->format); }
+{
+    return value >= pl->p->nin && pl->holes[value] && (is_temporary(pl, value) || pl->reused[value]) &&
+           sc_format_is_dense(&pl->value[value]->format);
+}
 
 /* factor: it stands in a product, where a zero is not the same as nothing. */
 static bool add_operand(Planner *pl, Step *s, const Tensor *t, bool factor)
@@ -168,9 +175,6 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, const Expr *
     }
     return rq->ask_like[k] != 0;
 }
-
-static bool is_temporary(const Planner *pl, int value)
-{ return value >= pl->p->nin && pl->value[value]->role == T_WORK; }
 
 /* An operand of the step is such a value. */
 static bool reads(const Planner *pl, const Step *s, bool (*such)(const Planner *, int value))

@@ -40,7 +40,9 @@ Expr *taken_find(Planner *pl, const Expr *e)
         Tensor *same = pl->value[v];
         for (int d = 0; d < same->ndim; d++) ix[d] = (Index){.var = (uint8_t)same->dimvar[d]};
         if (same->dtype != pl->p->type && !pl->factor) continue; /* it is rounded, as factors may be */
-        if (pl->how[v] && common_same(pl->p, pl->how[v], e)) return expr_access(pl->p, same, ix);
+        if (!pl->how[v] || !common_same(pl->p, pl->how[v], e)) continue;
+        pl->reused[v] = true;
+        return expr_access(pl->p, same, ix);
     }
     return NULL;
 }
