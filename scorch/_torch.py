@@ -57,6 +57,11 @@ def _compiler() -> str | None:
     return shutil.which(words[0]) if words else None
 
 
+def _encoded(text: str | None) -> bytes | None:
+    """As the environment has it, whatever the file system's encoding."""
+    return None if text is None else os.fsencode(text)
+
+
 def _number(name: str, meaning: str) -> int:
     """A variable of the environment that is a number, 0 where it is not set."""
     text = os.environ.get(name) or "0"
@@ -95,9 +100,7 @@ def _connect() -> None:
     )
     _C.configure(
         _JIT_MODES[mode],
-        _compiler(),
-        os.environ.get("SCORCH_CFLAGS"),
-        os.environ.get("SCORCH_CACHE_DIR"),
+        *map(_encoded, (_compiler(), os.environ.get("SCORCH_CFLAGS"), os.environ.get("SCORCH_CACHE_DIR"))),
         memory << 20,
     )
 

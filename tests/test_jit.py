@@ -234,6 +234,17 @@ def test_a_cache_of_somebody_else_is_not_used(cache, tmp_path):
 
 
 @needs_cc
+def test_a_cache_whose_name_is_no_text(tmp_path):
+    """Files have bytes for names."""
+    cache = tmp_path / os.fsdecode(b"caf\xe9")
+    cache.mkdir(mode=0o700)
+    run([sys.executable, "-c", "import scorch"], with_cache(cache)).check_returncode()
+    ascii = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run([sys.executable, "-P", "-m", "scorch", "info"], with_cache(cache) | ascii)
+    assert done.returncode == 0 and "kernels, 0.0 of" in done.stdout, done.stderr
+
+
+@needs_cc
 @root_only
 def test_a_foreign_cache_is_not_used(cache):
     work(cache)

@@ -9,6 +9,7 @@
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030B0000
 #endif
+#define PY_SSIZE_T_CLEAN /* lengths behind "#" */
 #include <Python.h>
 
 #include <stdio.h>

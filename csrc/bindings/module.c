@@ -77,8 +77,11 @@ static PyObject *module_configure(PyObject *module, PyObject *args)
     sc_config c = {0};
     sc_err e = {0};
     int jit;
+    Py_ssize_t n[3];
     long long memory;
-    if (!PyArg_ParseTuple(args, "izzzL", &jit, &c.cc, &c.cflags, &c.cache_dir, &memory)) return NULL;
+    if (!PyArg_ParseTuple(args, "iz#z#z#L", &jit, &c.cc, &n[0], &c.cflags, &n[1], &c.cache_dir, &n[2],
+                          &memory))
+        return NULL;
     c.jit = (sc_jit_mode)jit;
     c.memory = memory;
     if (sc_configure(&c, &e)) return sc_bind_raise(PyModule_GetState(module), &e);
@@ -314,7 +317,8 @@ static PyObject *module_fail_alloc(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
      "connect(library, Tensor, Parameter, exchange, guards, dual, threads, readable, swaps, validate)"},
-    {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir, memory)"},
+    {"configure", module_configure, METH_VARARGS,
+     "configure(jit, cc, cflags, cache_dir, memory): bytes, as the environment has them"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
     {"few", module_few, METH_VARARGS, "few(matrix, most) -> its core as csr, None where it has more values"},

@@ -332,7 +332,8 @@ void sc_cache_info(sc_text *out)
         return;
     }
     free(survey(fd, &n, &bytes));
-    sc_text_add(out, "cache: %s (%d kernels, %.1f of %d MB%s)\n", path, n, (double)bytes / 1048576,
+    const int tenths = (int)(bytes * 10 >> 20); /* a locale may have its own point */
+    sc_text_add(out, "cache: %s (%d kernels, %d.%d of %d MB%s)\n", path, n, tenths / 10, tenths % 10,
                 (int)(CAP >> 20), faccessat(fd, ".", W_OK, AT_EACCESS) ? ", read-only" : "");
     close(fd);
 }

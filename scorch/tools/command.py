@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import signal
@@ -126,6 +127,8 @@ def _run(argv: list[str] | None) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files may have letters that it has not
     try:
         _run(argv)
     except BrokenPipeError:  # whoever reads has seen enough: end as by the signal
