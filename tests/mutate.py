@@ -290,6 +290,10 @@ MUTATIONS = {  # name: file, text, replacement
     "a program that is found is not held": (
         "run/table.c", "return sc_program_retain(e->program);", "return e->program;",
     ),
+    "what lies in between is given to the result": ("kernels/convert_csr.c", " && !c->passing", ""),
+    "perm is of what lies in between": (
+        "kernels/convert_way.c", "if (x->perm[i] >= 0) x->perm[i] = x->first[x->perm[i]];", "(void)x;",
+    ),
     "a handle finds what came to its place": (
         "run/table.c", " && table.places[k].taken == handle >> 32", "",
     ),

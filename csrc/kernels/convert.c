@@ -1,7 +1,8 @@
 /* convert.c: any format to any format; checks, and the choice of the way.
  *
  * Every pair of formats has a way, through a sorted list of entries. A few
- * pairs of two-dimensional formats have a shorter one, listed in `shortcut`;
+ * pairs of two-dimensional formats have a shorter one, listed in `shortcut`,
+ * others one in two or three of these steps (convert_way.c);
  * dense tensors of more dimensions are matrices first (convert_fold.c), and
  * dense levels at the end move as a whole (convert_tail.c).
  * Both keep the same promises: at most one allocation for each array of the
@@ -116,6 +117,22 @@ static way *shortcut(const sc_tensor *source, const sc_format *to)
     return NULL;
 }
 
+/* Whether rows of this dimension, all of them, are not many more than the entries. */
+static bool dense_rows(const sc_tensor *t, int dim) { return t->view.dim[dim] <= 4 * t->view.nval + 65536; }
+
+/* Rows from which a short way leads to the target, and to which short ways lead from the source; false: there are none. */
+static bool by_way(const sc_tensor *from, const sc_format *to, sc_format *rows)
+{
+    const bool across = csr(to);
+    sc_format unused;
+    if (to->ndim != 2 || !to->nlevel || !from->format.nlevel || (across && csr(&from->format))) return false;
+    const int dim = (across ? &from->format : to)->level[0].dim;
+    sc_tensor between = *from;
+    between.format = *rows = sc_convert_rows(dim);
+    if (!dense_rows(from, dim) || !shortcut(&between, to)) return false;
+    return shortcut(from, rows) || (!across && by_way(from, rows, &unused));
+}
+
 static int long_way(const sc_conversion *c)
 {
     sc_list s = {0};
@@ -159,8 +176,12 @@ static int convert(const sc_conversion *c)
 {
     /* from a dense tensor to a sparse one, the short ways take what is not zero */
     const bool all = c->whole && sc_format_is_dense(&c->from->format) && !sc_format_is_dense(&c->to->format);
+    sc_format rows;
     if (c->fill != 0) return long_way(c);
     way *short_way = c->where || all ? NULL : shortcut(c->from, &c->to->format);
+    if (!short_way && !sc_format_is_dense(&c->from->format) && !sc_format_is_dense(&c->to->format) &&
+        by_way(c->from, &c->to->format, &rows))
+        return sc_convert_by_way(c, &rows, convert);
     if (!short_way && !c->where && !all && sc_convert_folds(c)) return sc_convert_fold(c, long_way);
     if (!short_way && unique(&c->from->format) && sc_convert_has_tail(c)) return sc_convert_tail(c, convert);
     return short_way ? short_way(c) : long_way(c);

@@ -18,6 +18,7 @@ typedef struct {
     int64_t **perm; /* null when not asked for */
     sc_err *err;
     bool lent;            /* the source's values are not the caller's: the result may not have them */
+    bool passing;         /* nor are its other arrays */
     bool whole;           /* of a source whose levels are dense all elements are entries, zeros too */
     const uint8_t *where; /* a dense source: which elements are entries; null: those that are not zero */
     double fill;          /* what positions without an entry hold; other than 0 the long way alone */
@@ -131,6 +132,9 @@ int sc_convert_fold(const sc_conversion *, int (*of_entries)(const sc_conversion
 /* Tensors of distinct entries that end in dense levels, to formats that end in the same; convert does what is above. */
 bool sc_convert_has_tail(const sc_conversion *);
 int sc_convert_tail(const sc_conversion *, int (*convert)(const sc_conversion *));
+/* By way of rows that are all there, of dimension 0 or 1. */
+sc_format sc_convert_rows(int dim);
+int sc_convert_by_way(const sc_conversion *, const sc_format *rows, int (*convert)(const sc_conversion *));
 int sc_convert_dense_coo(const sc_conversion *);
 int sc_convert_csr_dense(const sc_conversion *);
 int sc_convert_coo_dense(const sc_conversion *); /* unique entries */

@@ -68,7 +68,7 @@ int sc_convert_perm_identity(const sc_conversion *c, int64_t n)
 
 int sc_convert_crd_keep(const sc_conversion *c, int level, const void *crd, int64_t n, void **out)
 {
-    if (n && c->from->itype == c->to->itype) {
+    if (n && c->from->itype == c->to->itype && !c->passing) {
         *out = (void *)(uintptr_t)crd;
         return SC_OK;
     }
