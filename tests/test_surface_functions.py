@@ -289,16 +289,28 @@ def test_masked_select_broadcasts_and_is_a_vector():
     for mask in masks:
         for fmt in FORMATS:
             same(torch.masked_select(scorch.sparse(d, fmt), mask), torch.masked_select(d, mask))
+            if mask.dim():
+                sparse = scorch.sparse(mask, fmt if mask.shape == d.shape else "auto")
+                same(torch.masked_select(scorch.sparse(d), sparse), torch.masked_select(d, mask))
+                same(torch.masked_select(d, sparse), torch.masked_select(d, mask))
     for mask in (c > 0, c[0] > 0, c[:, :1] > 0, torch.ones(2, 3, 4, 5, dtype=torch.bool)):
         for fmt in CUBES:
             same(torch.masked_select(scorch.sparse(c, fmt), mask), torch.masked_select(c, mask))
     row = scorch.sparse(d[0], "coo")
     same(row.masked_select(d > 0), d[0].masked_select(d > 0))
     same(torch.masked_select(d, scorch.sparse(d > 0)), d[d > 0])
+    same(torch.masked_select(torch.tensor(3.0), scorch.sparse(d > 0)), torch.full((int((d > 0).sum()),), 3.0))
     with pytest.raises(TypeError, match="mask of bool"):
         torch.masked_select(scorch.sparse(d), d)
     with pytest.raises(ValueError, match="broadcast"):
         torch.masked_select(scorch.sparse(d), torch.ones(5, dtype=torch.bool))
+
+
+def test_a_sparse_mask_stays_sparse():
+    n, at = 1 << 20, torch.tensor([[0, 5, 7], [1, 2, 1 << 19]])
+    a = scorch.coo(at, torch.tensor([1.0, 2, 3]), (n, n))  # which dense takes 4 TB
+    same(torch.masked_select(a, a > 1), torch.tensor([2.0, 3]))
+    same(torch.masked_select(torch.arange(n), a > 1), at[1, 1:])
 
 
 def test_float_power_is_in_float64():

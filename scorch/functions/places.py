@@ -22,6 +22,7 @@ from ..tensor.entries import (
     entries,
     find,
     kept_format,
+    marked,
     places,
     ravel,
     unravel,
@@ -318,11 +319,7 @@ def masked_scatter(input: SparseTensor, mask: torch.Tensor, source: torch.Tensor
     if not shape:
         return torch.masked_scatter(input.to_dense(), mask.to_dense(), source.to_dense())
     input = input if tuple(input.shape) == shape else expand(input, shape)
-    if isinstance(mask, SparseTensor):
-        e = entries(mask if tuple(mask.shape) == shape else expand(mask, shape))
-        key = ravel(e.indices[:, places(e.values)], shape)
-    else:
-        key = places(mask.expand(shape).reshape(-1))
+    key = marked(mask, shape)
     if source.numel() < key.numel():
         raise ValueError(f"masked_scatter: expected {key.numel()} numbers, got {source.numel()}")
     values = _flat(source.reshape(-1)[: key.numel()])

@@ -354,6 +354,14 @@ def broadcast(a: SparseTensor, shape: Sequence[int]) -> Entries:
     return canonical(tuple(shape), indices, values)
 
 
+def marked(mask: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """The keys of a shape, ascending, at which a mask that broadcasts to it is true."""
+    if not isinstance(mask, SparseTensor):
+        return places(mask.expand(shape).reshape(-1))
+    e = broadcast(mask, shape)
+    return ravel(e.indices[:, places(e.values)], shape)
+
+
 def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
     """Where the keys of two ascending lists are in their union, and its size."""
     if _torch.in_graph():

@@ -26,6 +26,7 @@ from .entries import (
     is_longer,
     kept_format,
     located,
+    marked,
     padded_at,
     places,
     ravel,
@@ -520,13 +521,15 @@ def embedding(
 
 def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """``torch.masked_select``: the values under a mask, which broadcasts with the tensor; a dense vector."""
-    mask = mask.to_dense() if isinstance(mask, SparseTensor) else mask
-    if not isinstance(input, SparseTensor) or not input._ndim:
-        return torch.masked_select(input.to_dense(), mask)
     if mask.dtype != torch.bool:
         raise TypeError(f"masked_select: expected a mask of bool, got {mask.dtype}")
     shape = _torch.broadcast(input.shape, mask.shape)
-    where = unravel(places(mask.expand(shape).reshape(-1)), shape)[len(shape) - input._ndim :]
+    if not shape:
+        return torch.masked_select(input.to_dense(), mask.to_dense())
+    where = unravel(marked(mask, shape), shape)
+    if not isinstance(input, SparseTensor) or not input._ndim:
+        return input.to_dense().expand(shape)[tuple(where)]
+    where = where[len(shape) - input._ndim :]
     return lookup(input, [w if n != 1 else 0 * w for w, n in zip(where, input.shape, strict=True)])
 
 
