@@ -490,6 +490,22 @@ def test_assigning_to_stored_entries(format):
     same(a, dense)
 
 
+def test_assigning_to_parts_takes_memory_for_what_is_stored():
+    n, at = 1 << 20, torch.tensor([[0, 4, 5], [1, 2, 1 << 19]])
+    row, column = torch.zeros(n), torch.zeros(n // 2, 1)
+    row[2], column[0] = 7, 8
+    for value, wanted in ((0, [0, 0, 3]), (torch.zeros(n), [0, 0, 3]), (torch.zeros(n // 2, 1), [0, 0, 3])):
+        a = scorch.coo(at, torch.tensor([1.0, 2, 3]), (n, n))  # a part of which takes 2 TB
+        a[::2] = value
+        assert torch.equal(a.values(), torch.tensor(wanted, dtype=torch.float32))
+    for value in (1, row, column):
+        with pytest.raises(ValueError, match=r"an entry of the part .* is not stored"):
+            a[::2] = value
+    a[0, 1:2] = torch.tensor([[4.0]])
+    a[4, :3] = torch.tensor([0.0, 0, 5])
+    assert a.values().tolist() == [4, 5, 3]
+
+
 def test_assigning_elsewhere():
     dense = matrix()
     a = scorch.sparse(dense)

@@ -29,7 +29,6 @@ from .entries import (
     marked,
     padded_at,
     places,
-    ravel,
     runs,
     unravel,
 )
@@ -380,19 +379,19 @@ def setitem(a: torch.Tensor, index: object, value: object) -> None:
     if not a.is_coalesced():
         raise ValueError("A[...] = value: entries are stored several times: call A.coalesce() first")
     where = _named(a, index)
-    shape, flat, at = _stored_of(a, where) if where is not None else _stored_in(a, index)
-    given = _assigned(value, shape, flat, a.dtype)
+    shape, there, at = _stored_of(a, where) if where is not None else _stored_in(a, index)
+    given = _assigned(value, shape, there, a.dtype)
     if given is None:
-        which = _first_missing(where, flat) if where is not None else f"an entry of the part {list(shape)}"
+        which = f"an entry of the part {list(shape)}" if where is None else _first_missing(a, where)
         raise ValueError(f"A[...] = value: {which} is not stored; {_FIXED}")
     a._val[at] = given
 
 
 def _stored_of(a: SparseTensor, where: Sequence[torch.Tensor]) -> tuple:
-    """Of an index that names entries: its shape, which of its places are stored, and where in A."""
-    place = located(a, [w.reshape(-1) for w in where])
+    """Of an index that names entries: its shape, where in it what is stored is named, and where in A."""
+    shape, place = where[0].shape or (1,), located(a, [w.reshape(-1) for w in where])
     flat = places(place >= 0)
-    return where[0].shape, flat, place[flat]
+    return shape, unravel(flat, shape), place[flat]
 
 
 def _stored_in(a: SparseTensor, index: object) -> tuple:
@@ -401,28 +400,27 @@ def _stored_in(a: SparseTensor, index: object) -> tuple:
     part = a._with_values(numbers if stored is None else numbers * stored)[index]
     e = entries(part)
     there = places(e.values)  # the rest fills blocks up
-    return tuple(part.shape), ravel(e.indices, part.shape)[there], e.values[there] - 1
+    return tuple(part.shape), e.indices[:, there], e.values[there] - 1
 
 
-def _first_missing(where: Sequence[torch.Tensor], flat: torch.Tensor) -> str:
-    missing = torch.ones(where[0].numel(), dtype=torch.bool, device="cpu").index_fill(0, flat, False)
+def _first_missing(a: SparseTensor, where: Sequence[torch.Tensor]) -> str:
+    missing = located(a, [w.reshape(-1) for w in where]) < 0
     first = int(missing.int().argmax())
     return f"the entry {[int(w.reshape(-1)[first]) for w in where]}"
 
 
 def _assigned(
-    value: object, shape: Sequence[int], flat: torch.Tensor, dtype: torch.dtype
+    value: object, shape: Sequence[int], there: torch.Tensor, dtype: torch.dtype
 ) -> torch.Tensor | None:
-    """What is written to the places ``flat`` of a part; None if others would not stay zero."""
+    """What is written to the places [ndim, n] of a part; None if others would not stay zero."""
     if isinstance(value, SparseTensor) and tuple(value.shape) == tuple(shape):
-        of_value = entries(value)
-        given = lookup(value, tuple(unravel(flat, shape)))
-        nonzero = of_value.values.count_nonzero()
+        given, nonzero = lookup(value, tuple(there)), entries(value).values.count_nonzero()
     else:
         whole = _torch.as_tensor(value.to_dense() if isinstance(value, SparseTensor) else value, dtype=dtype)
-        whole = whole.view(whole.shape[max(whole.dim() - len(shape), 0) :]).expand(shape)
-        given, nonzero = whole.reshape(-1)[flat], whole.count_nonzero()
-    return given.to(dtype) if given.count_nonzero() == nonzero else None
+        whole = whole.view(whole.shape[max(whole.dim() - len(shape), 0) :])
+        given = whole.expand(shape)[tuple(there)]
+        nonzero = int(whole.count_nonzero()) * (math.prod(shape) // max(whole.numel(), 1))
+    return given.to(dtype) if int(given.count_nonzero()) == nonzero else None
 
 
 _FIXED = (
