@@ -52,6 +52,12 @@ def test_rcm(format):
     assert torch.equal(r.rows, r.columns)
 
 
+@pytest.mark.parametrize("method", ["rcm", "degree", "hub"])
+def test_orders_of_nothing(method):
+    A = scorch.sparse(torch.zeros(0, 0))
+    check(A.reorder(method), A)
+
+
 def test_rcm_finds_the_band():
     pytest.importorskip("scipy")
     n = 40

@@ -98,6 +98,8 @@ def test_sparse_tensors_of_torch_that_are_wrong():
     ):
         with pytest.raises(TypeError, match="quantized or nested"):
             scorch.sparse(wrong)
+    with pytest.raises(ValueError, match="a tensor of no dimensions has no sparse format"):
+        scorch.sparse(torch.tensor(2.0))
     with pytest.raises(TypeError, match="index_dtype"):
         scorch.sparse(torch.eye(2), index_dtype=torch.int16)
 

@@ -271,6 +271,8 @@ class Format:
 
         Statistics of the tensor do not take part in ``auto`` yet.
         """
+        if self._text == "auto" and not ndim:
+            raise ValueError("a tensor of no dimensions has no sparse format: use it as it is, or reshape(1)")
         if self._text == "auto":
             return layout("csr" if ndim == 2 else "csf", ndim)
         return layout(self._text, ndim)

@@ -96,6 +96,8 @@ def _reverse_cuthill_mckee(a: SparseTensor) -> torch.Tensor:
         raise ValueError(
             f'reorder: "rcm" renumbers a graph and needs a square matrix, got {tuple(a.shape)}: use "degree"'
         )
+    if not a.shape[0]:  # which SciPy does not take
+        return torch.arange(0, device="cpu")
     ones = a.detach().convert("csr")._with_values(torch.ones(entries(a).values.shape[0], device="cpu"))
     graph = (ones + ones.T).convert("csr").to(index_dtype=torch.int32).to_scipy()
     return torch.from_numpy(reverse_cuthill_mckee(graph, symmetric_mode=True).astype("int64"))
