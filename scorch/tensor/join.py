@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
+from itertools import accumulate
 
 import torch
 import torch.utils.data
@@ -19,7 +20,6 @@ from .entries import (
     build,
     canonical,
     entries,
-    fibres,
     fitting_index,
     is_longer,
     kept_format,
@@ -65,10 +65,8 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
                 f"{tuple(t.shape)}"
             )
     shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
-    if dim == 0 and first._ndim > 1 and all(t._fmt == "csr" for t in tensors):
-        return _cat_csr(tensors, shape, dtype, index)
-    if dim == first._ndim - 1 > 0 and all(t._fmt == "csr" for t in tensors):
-        return _cat_rows(tensors, shape, dtype, index)
+    if dim in (0, first._ndim - 1) and first._ndim > 1 and all(t._fmt == "csr" for t in tensors):
+        return _cat_csr(tensors, shape, dim, dtype, index)
     parts, at = [], 0
     for t in tensors:
         e = entries(t)
@@ -81,40 +79,33 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     return build(canonical(shape, indices, values), kept_format(first, range(first._ndim)), index)
 
 
-def _cat_csr(
-    tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
-) -> SparseTensor:
-    """Rows after rows: the arrays one after the other."""
-    index = fitting_index(index, shape, sum(t._val.shape[0] for t in tensors))
-    pos, at = [torch.zeros(1, dtype=index, device="cpu")], 0
-    for t in tensors:
+def _rows_after_rows(
+    tensors: Sequence[SparseTensor], extents: Sequence[int], dtype: torch.dtype, index: torch.dtype
+) -> tuple[torch.Tensor, ...]:
+    """pos, crd and values of csr, one after the other; the columns of each start at its extent."""
+    pos, crd, at = [torch.zeros(1, dtype=index, device="cpu")], [], 0
+    for t, first in zip(tensors, extents, strict=True):
         pos.append(t._arrays()[0][1:].to(index) + at)
+        crd.append(t._arrays()[1].to(index) + first if first else t._arrays()[1].to(index))
         at += t._val.shape[0]
-    crd = torch.cat([t._arrays()[1].to(index) for t in tensors])
-    values = torch.cat([t.values().to(dtype) for t in tensors])
-    return assemble(layout("csr", len(shape)), shape, [torch.cat(pos), crd, values])
+    return torch.cat(pos), torch.cat(crd), torch.cat([t.values().to(dtype) for t in tensors])
 
 
-def _cat_rows(
-    tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
+def _cat_csr(
+    tensors: Sequence[SparseTensor], shape: Sequence[int], dim: int, dtype: torch.dtype, index: torch.dtype
 ) -> SparseTensor:
-    """Along the last dimension: each row is the rows of all tensors, one after the other."""
-    every = [t._arrays()[0].long() for t in tensors]
-    pos, n, columns = sum(every), sum(t._val.shape[0] for t in tensors), 0
-    index = fitting_index(index, shape, n)
-    crd, values = torch.empty(n, dtype=index, device="cpu"), []
-    place = []
-    for k, t in enumerate(tensors):
-        row = fibres(t)
-        shift = pos.new_zeros(pos.numel() - 1)
-        for q, other in enumerate(every):
-            shift += other[1:] if q < k else other[:-1] if q > k else 0
-        place.append(torch.arange(t._val.shape[0], device="cpu") + shift[row])
-        crd[place[-1]] = (t._arrays()[1].long() + columns).to(index)
-        values.append(t.values().to(dtype))
-        columns += t.shape[-1]
-    joined = torch.cat(values).new_empty(n).index_copy(0, torch.cat(place), torch.cat(values))
-    return assemble(layout("csr", len(shape)), shape, [pos.to(index), crd, joined])
+    """Along the first dimension, or the last, where rows come in turn and those of one place are joined."""
+    index, k, last = fitting_index(index, shape, sum(t._val.shape[0] for t in tensors)), len(tensors), dim > 0
+    starts = [0, *accumulate(t.shape[-1] for t in tensors)][:k] if last else [0] * k
+    arrays = _rows_after_rows(tensors, starts, dtype, index)
+    if not last:
+        return assemble(layout("csr", len(shape)), shape, arrays)
+    rows = math.prod(shape[:-1])
+    listed = assemble(layout("csr", 2), (k * rows, shape[-1]), arrays)
+    turn = torch.arange(k * rows, device="cpu").view(k, rows).T.reshape(-1)
+    made = select_all(listed, (turn, slice(0, shape[-1], 1)))
+    pos, crd, _ = made._arrays()
+    return assemble(layout("csr", len(shape)), shape, (pos[::k].contiguous(), crd, made.values()))
 
 
 def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
