@@ -159,7 +159,15 @@ def expand(
 
 
 def _spread(a: SparseTensor, shape: Sequence[int]) -> torch.Tensor:
-    return build(broadcast(a, shape), format_of(a, len(shape)), a.index_dtype)
+    """a repeated to a larger shape: entry by entry, and as a whole along the dimensions in front."""
+    own = (1,) * (len(shape) - a._ndim) + tuple(a.shape)
+    front = 0  # in a graph, which is for any number of copies
+    while not _torch.in_graph() and front < len(own) and own[front] == 1:
+        front += 1
+    inner = (*own[:front], *shape[front:])
+    if inner != own:
+        a = build(broadcast(a, inner), format_of(a, len(shape)), a.index_dtype)
+    return a.repeat(*shape[:front], *[1] * (len(shape) - front))
 
 
 def format_of(a: SparseTensor, ndim: int) -> str:
