@@ -30,8 +30,9 @@ def nonzero(input: SparseTensor, *, as_tuple: bool = False) -> torch.Tensor | tu
     if not input._ndim:
         return torch.nonzero(input.to_dense(), as_tuple=as_tuple)
     e = entries(input)
-    where = e.indices[:, places(e.values != 0)]
-    return where.unbind() if as_tuple else where.T.contiguous()
+    at = places(e.values != 0)
+    where = tuple(x[at] for x in e.indices)
+    return where if as_tuple else torch.stack(where, 1)
 
 
 # ---- by a mask ----

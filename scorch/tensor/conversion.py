@@ -10,7 +10,7 @@ import torch
 
 from .. import _C, _torch
 from . import rooms
-from .entries import build, entries, rearranged
+from .entries import build, csr_indices, entries, rearranged
 from .format import Format, Layout, bound, is_composed, layout, relabelled, words_at
 from .sparsetensor import SparseTensor, core_of, known_core
 from .values import assemble, needs_grad, tracked
@@ -69,6 +69,8 @@ def indices(a: SparseTensor) -> torch.Tensor:
     """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
     if not a._ndim:
         return torch.empty((0, a._val.shape[0]), dtype=a.index_dtype, device="cpu")
+    if a._fmt == "csr":
+        return csr_indices(a).to(a.index_dtype)
     kinds = ["compressed(0, nonunique)"]
     kinds += [f"singleton({d}, nonunique)" for d in range(1, a._ndim)]
     form = layout(", ".join(kinds), a._ndim)

@@ -29,21 +29,26 @@ class Entries(NamedTuple):
 
 
 # ---- keys ----
-def ravel(indices: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+def ravel(indices: Sequence[torch.Tensor] | torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     """Row-major keys [n] of coordinates [ndim, n]; zeros where there are no dimensions."""
-    key = indices.new_zeros(indices.shape[1])
-    for coordinates, extent in zip(indices, shape, strict=True):
+    if not len(shape):
+        return indices.new_zeros(indices.shape[1])
+    key = indices[0]
+    for coordinates, extent in zip(indices[1:], shape[1:], strict=True):
         key = key * extent + coordinates
     return key
 
 
 def unravel(key: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     """Coordinates [ndim, n] of row-major keys."""
+    if not len(shape):
+        return key.new_empty((0, key.numel()))
     rows = []
-    for extent in reversed(shape):
-        rows.append(key % torch.sym_max(extent, 1))
-        key = key.div(torch.sym_max(extent, 1), rounding_mode="floor")
-    return torch.stack(rows[::-1]) if rows else key.new_empty((0, key.numel()))
+    for extent in reversed(shape[1:]):
+        above = key.div(torch.sym_max(extent, 1), rounding_mode="floor")
+        rows.append(key - above * extent)
+        key = above
+    return torch.stack([key, *rows[::-1]])
 
 
 def _ascending(key: torch.Tensor) -> bool:
@@ -121,7 +126,7 @@ def fitting_index(index: torch.dtype, shape: Sequence[int], n: int) -> torch.dty
 def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Coordinates [ndim, nnz] in storage order, and which are stored (None: all); padding is at 0."""
     if a._fmt == "csr":
-        return _csr_indices(a), None
+        return csr_indices(a), None
     indices = a.indices().long()
     if not pads(a._fmt) or indices.numel() == 0:
         return indices, None
@@ -151,7 +156,8 @@ def fibres(a: SparseTensor) -> torch.Tensor:
     )
 
 
-def _csr_indices(a: SparseTensor) -> torch.Tensor:
+def csr_indices(a: SparseTensor) -> torch.Tensor:
+    """The coordinates [ndim, nnz] of csr, of int64."""
     rows = fibres(a)
     lead = [rows] if a._ndim == 2 else unravel(rows, a.shape[:-1])
     return torch.stack([*lead, a._arrays()[1].long()])
@@ -167,7 +173,7 @@ def entries(a: SparseTensor) -> Entries:
         values = grid.permute([levels.index(d) for d in range(a._ndim)]).reshape(-1)
         return Entries(shape, unravel(torch.arange(values.numel(), device="cpu"), shape), values)
     if a._fmt == "csr":
-        return Entries(shape, _csr_indices(a), a.values())
+        return Entries(shape, csr_indices(a), a.values())
     if _torch.in_graph():
         _, *crd, perm = rearranged(a, flat_format(a._ndim), True)
         indices, values = torch.stack(crd), a.values()
@@ -395,9 +401,9 @@ def located(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
         a, where = a.T, where[::-1]
     if a._fmt == "csr":
         pos, crd = a._arrays()[:2]
-        return _sought(pos, crd, ravel(torch.stack([*where[:-1]]), a.shape[:-1]), where[-1])
+        return _sought(pos, crd, ravel(where[:-1], a.shape[:-1]), where[-1])
     key, order = kept(a, "keys", lambda: _keys(a), structural=True)
-    wanted = ravel(torch.stack([*where]), a.shape)
+    wanted = ravel(where, a.shape)
     row = torch.zeros_like(wanted)
     return padded_at(order, _sought(torch.arange(2, device="cpu") * key.shape[0], key, row, wanted), -1)
 
