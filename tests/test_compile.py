@@ -878,6 +878,25 @@ def test_steps_over_sparse_parameters_compile():
     torch.testing.assert_close(weights[0].values(), weights[1].values())
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("factor", [2.0, torch.tensor(2.0)], ids=("number", "tensor"))
+def test_changes_in_place_by_a_factor_compile(backend, factor):
+    """Dynamo would write them as quotients of whole tensors, and ask a tensor for its number."""
+
+    def f(a, b, x, factor):
+        a.addcmul_(b, b, value=factor).addcdiv_(b, b, value=factor).add_(b, alpha=factor)
+        return a, x.addcmul_(b, b, value=2.0)
+
+    d = torch.eye(4).add(torch.eye(4).flip(0)).mul(4)
+    changed, wanted = (
+        g(scorch.sparse(d), scorch.sparse(d), torch.ones(4, 4), factor)
+        for g in (torch.compile(f, backend=backend, fullgraph=True), f)
+    )
+    torch.testing.assert_close(changed[0].to_dense(), wanted[0].to_dense())
+    torch.testing.assert_close(changed[1], wanted[1])
+    torch.testing.assert_close(wanted[0].to_dense(), (d + 2 * d * d + 2 + 2 * d) * (d != 0))
+
+
 def test_what_runs_while_a_graph_is_made_is_told():
     """Also what is not traced: a backend, fake kernels, derivatives of a graph."""
     told = []

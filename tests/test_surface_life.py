@@ -8,6 +8,7 @@ from multiprocessing.reduction import ForkingPickler
 import pytest
 import torch
 import torch.utils.data
+from torch._dynamo.utils import counters
 
 import scorch
 import scorch.nn
@@ -264,18 +265,50 @@ def test_compiled_steps_of_optimizers(name, options, fmt):
     torch.testing.assert_close(ps[0].values(), ps[1].values())
 
 
-def test_compiled_steps_look_at_the_structure_of_gradients():
+WHOLE = [
+    ("SGD", {"momentum": 0.5, "nesterov": True}), ("Adam", {}), ("Adam", {"amsgrad": True}), ("AdamW", {}),
+    ("RMSprop", {"centered": True}), ("Adagrad", {}), ("NAdam", {}), ("NAdam", {"foreach": True}),
+    ("ASGD", {}), ("Adadelta", {}), ("Adamax", {}), ("RAdam", {"foreach": True}),
+]  # fmt: skip
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(("name", "options"), WHOLE)
+def test_compiled_steps_break_no_graph_that_a_dense_parameter_does_not_break(name, options):
+    counted = []
+    for make in (lambda d: d.clone(), scorch.sparse):
+        torch.compiler.reset()
+        counters.clear()
+        ps = [torch.nn.Parameter(make(matrix())) for _ in range(2)]
+        first, second = (getattr(torch.optim, name)([p], lr=0.1, weight_decay=0.5, **options) for p in ps)
+        step = torch.compile(lambda step=first.step: step(), backend="aot_eager")
+        for _ in range(3):
+            for p in ps:
+                p.grad = None
+                (p @ torch.ones(6, 2)).square().sum().backward()
+            step()
+            second.step()
+        dense = [p.detach().to_dense() if scorch.is_sparse(p) else p.detach() for p in ps]
+        torch.testing.assert_close(*dense)
+        assert counters["aot_autograd"]["ok"] == counters["aot_autograd"]["total"] > 0
+        counted.append(sum(counters["graph_break"].values()))
+    assert counted[0] == counted[1]
+
+
+@pytest.mark.parametrize("options", [{"foreach": True}, {"weight_decay": 0.0}, {"weight_decay": 1.0}])
+def test_compiled_steps_look_at_the_structure_of_gradients(options):
     """It may be another one with as many entries."""
     torch.compiler.reset()
     p, compiled = (
         torch.nn.Parameter(scorch.sparse(torch.eye(4))),
         torch.compile(lambda: step(), backend="aot_eager"),
     )
-    step = torch.optim.SGD([p], lr=0.1, foreach=True).step
+    step = torch.optim.SGD([p], lr=0.1, **options).step
     for grad in (torch.eye(4), 2 * torch.eye(4)):
         p.grad = scorch.sparse(grad)
         compiled()
-    torch.testing.assert_close(p.to_dense(), 0.7 * torch.eye(4))
+    left = 0.9 * 0.8 - 0.2 if options.get("weight_decay") else 0.7
+    torch.testing.assert_close(p.to_dense(), left * torch.eye(4))
     p.grad = scorch.sparse(torch.eye(4).flip(0))
     with pytest.raises(ValueError, match="structure"):
         compiled()

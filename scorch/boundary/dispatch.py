@@ -241,7 +241,15 @@ def _foreach_norm(tensors: list[torch.Tensor], *args: object, **kwargs: object) 
     return aten._foreach_norm.Scalar(values, *args, **kwargs)
 
 
-STRUCTURAL[aten._foreach_norm.Scalar] = _foreach_norm
+def _scalars_last(step: Callable) -> Callable:
+    """``_foreach_mul`` of two lists, of which the first may have scalars: factors, as NAdam has them."""
+
+    def multiplied(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> list[torch.Tensor]:
+        pairs = zip(tensors, others, strict=True)
+        turned = [(y, x) if isinstance(y, SparseTensor) and not x.dim() else (x, y) for x, y in pairs]
+        return step([x for x, _ in turned], [y for _, y in turned])
+
+    return multiplied
 
 
 def _overloads(name: str) -> list[Callable]:
@@ -274,6 +282,8 @@ for _name in (
     *(f"_fused_{name}_" for name in ("adagrad", "adam", "adamw", "sgd")),
 ):
     STRUCTURAL.update({f: _foreach_on_stored(f) for f in _overloads(_name)})
+STRUCTURAL[aten._foreach_norm.Scalar] = _foreach_norm
+STRUCTURAL[aten._foreach_mul.List] = _scalars_last(STRUCTURAL[aten._foreach_mul.List])
 
 
 # ---- beneath transforms ----

@@ -554,6 +554,9 @@ def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -
     return x.index_put_(tuple(e.indices), values.to(x.dtype), accumulate=True)
 
 
+_TERMS = {"add_": lambda x: x, "addcdiv_": torch.div, "addcmul_": torch.mul}  # what a factor is of
+
+
 def in_place(f: Callable, name: str) -> Callable:
     """f(A.values(), ...) in place; missing entries stay missing, whatever f does to zero.
 
@@ -568,7 +571,11 @@ def in_place(f: Callable, name: str) -> Callable:
         if name not in _LINEAR_IN_PLACE or kwargs:
             refuse_repeated(name, input)
         operands = [stored(input, x, name) for x in args]
-        f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})
+        factor = kwargs.get("value", kwargs.get("alpha"))
+        if name in _TERMS and isinstance(factor, torch.Tensor) and _torch.is_compiling():
+            input._val.add_(_TERMS[name](*operands) * factor)  # the kernel takes a number, not known there
+        else:
+            f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})
         return cleared(input)
 
     return partwise(changed)
