@@ -503,6 +503,7 @@ def caller() -> str:
     return frame.f_globals.get("__name__", "") if frame is not None else ""  # autograd's thread has no other
 
 
+_STEP = "_single_tensor_"  # how functions of torch.optim begin
 _ATTENTION = ("multi_head_attention_forward", "merge_masks")
 
 
@@ -520,6 +521,17 @@ def traces_attention() -> bool:
     """Whether torch.compile traces such a function: the graph that it makes does not say so."""
     context = sys.modules["torch._guards"].TracingContext if _makes_graph() else None
     return context is not None and any(f.name in _ATTENTION for f in context.extract_stack())
+
+
+def traces_step() -> bool:
+    """Whether torch.compile, or a backend at its graph, is in what torch steps one parameter by."""
+    if not _makes_graph():
+        return False
+    frames = sys.modules["torch._guards"].TracingContext.extract_stack()
+    if frames:
+        return frames[-1].name.startswith(_STEP)
+    note = sys.modules["torch.fx.traceback"].get_current_meta().get("stack_trace") or ""
+    return note.rpartition(", in ")[2].startswith(_STEP)
 
 
 def fills_later() -> bool:

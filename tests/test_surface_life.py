@@ -420,13 +420,20 @@ def test_scaled_gradients(scale):
     assert torch.equal(p.values(), before) == (scale != 1)
 
 
-@pytest.mark.parametrize("name", ["SparseAdam", "Rprop"])
-def test_other_optimizers_are_refused(name):
-    p = torch.nn.Parameter(scorch.sparse(matrix(), "csr"), requires_grad=False)
-    p.grad = p.clone()
-    optimizer = getattr(torch.optim, name)([p])
-    with pytest.raises((NotImplementedError, RuntimeError, ValueError)):
-        optimizer.step()
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("SparseAdam", {}, "dense gradients"),
+        ("Rprop", {"foreach": True}, r"takes foreach=False, or A.values\(\)"),
+        ("Adafactor", {"foreach": True}, r"takes foreach=False, or A.values\(\)"),
+        ("Muon", {}, "Muon, steps on all of a matrix"),
+    ],
+)
+def test_other_optimizers_are_refused(name, options, said):
+    p = torch.nn.Parameter(scorch.sparse(matrix()))
+    (p @ torch.ones(6, 2)).square().sum().backward()
+    with pytest.raises((NotImplementedError, RuntimeError, ValueError), match=said):
+        getattr(torch.optim, name)([p], **options).step()
 
 
 @pytest.mark.parametrize("name", ["Adadelta", "Adafactor"])

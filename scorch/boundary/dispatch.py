@@ -16,7 +16,7 @@ from ..functions import writing
 from ..tensor.entries import same_structure
 from ..tensor.format import layout
 from ..tensor.making import sparse
-from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor, rank
+from ..tensor.sparsetensor import FOR_STEPS, HANDLERS, STRUCTURAL, SparseTensor, rank
 from ..tensor.values import assemble, refuse_read_only
 
 aten = torch.ops.aten
@@ -168,7 +168,7 @@ def _values_of(x: object, like: SparseTensor) -> object:
     if not isinstance(x, SparseTensor):
         whole = isinstance(x, torch.Tensor) and x.dim() > 0 and x.shape == like.shape
         return writing.stored(like, x, "") if whole else x  # a dense gradient
-    return writing.matched(like, x, "expected SparseTensors of one structure, as parameter and gradient have")
+    return writing.matched(like, x, writing.ONE_STRUCTURE)
 
 
 def _on_stored(func: Callable) -> Callable:
@@ -199,9 +199,7 @@ def _pair(x: object, a: torch.Tensor, func: Callable) -> object:
     if isinstance(a, SparseTensor):
         return _values_of(x, a)
     if isinstance(x, SparseTensor):
-        raise NotImplementedError(
-            f"{func} of a dense tensor and a SparseTensor: hold the values as the parameter"
-        )
+        raise NotImplementedError(f"{func} of a dense tensor and a SparseTensor: {FOR_STEPS}")
     return x
 
 

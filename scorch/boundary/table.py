@@ -528,9 +528,9 @@ def _refused(name: str, hint: str) -> Callable:
     return refuse
 
 
+_MEMORY = "it has no memory of its own: see A.values(), A.pos(level) and A.crd(level)"
 _HINTS = {
-    "const_data_ptr set_ storage": "it has no memory of its own: see "
-    "A.values(), A.pos(level) and A.crd(level)",
+    "const_data_ptr set_ storage": _MEMORY,
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
     "as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
     "t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_": "a format is of its dimensions: "
@@ -543,9 +543,7 @@ for _names, _hint in _HINTS.items():
         _put_any(_refused(_name, _hint), _name)
 
 
-_refuse_address = _refused(
-    "data_ptr", "it has no memory of its own: see A.values(), A.pos(level) and A.crd(level)"
-)
+_refuse_address = _refused("data_ptr", _MEMORY)
 
 
 def _address(input: SparseTensor) -> int:

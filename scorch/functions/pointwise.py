@@ -35,9 +35,11 @@ from ..tensor.sparsetensor import SparseTensor, expect_sparse, partwise
 from ..tensor.values import refuse_read_only
 from . import kernels, masks
 from .writing import (
+    ONE_STRUCTURE,
     cleared,
     filled,
     gather,
+    matched,
     padding,
     refuse_recorded,
     refuse_repeated,
@@ -178,6 +180,8 @@ def merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) 
     """f of two sparse tensors over the union, or the intersection, of what they store."""
     if same_structure(a, b) and a.is_coalesced():
         return a._with_values(f(a.values(), b.values()))
+    if _torch.traces_step() and a.is_coalesced():
+        return a._with_values(f(a.values(), matched(a, b, ONE_STRUCTURE)))
     a, b = a._whole(), b._whole()
     shape = _torch.broadcast(a.shape, b.shape)
     format = format_of(a if a._ndim == len(shape) else b, len(shape))

@@ -20,6 +20,8 @@ from . import kernels
 
 _MEETS = {"__imul__", "__iand__", "mul_", "multiply_", "logical_and_", "bitwise_and_", "masked_fill_"}  # by A
 
+ONE_STRUCTURE = "expected SparseTensors of one structure, as parameter and gradient have"
+
 
 # ---- stored values ----
 def padding(a: SparseTensor) -> torch.Tensor | None:
@@ -114,7 +116,8 @@ def _met(a: SparseTensor, x: SparseTensor, name: str) -> torch.Tensor:
     refuse_repeated(name, a)
     refusal = (
         f"{name}: expected a SparseTensor of the same structure, or, outside of graphs, of entries that are "
-        f"stored here too, since only stored values change in place: use the operation that returns a result"
+        f"stored here too, since only stored values change in place: use the operation that returns a "
+        f"result; an optimizer that ends here, as Muon, steps on all of a matrix: hold A.to_dense()"
     )
     return matched(a, x, refusal)
 

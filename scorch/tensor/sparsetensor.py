@@ -36,6 +36,8 @@ HANDLERS: dict = {}  # torch function -> what it means here; filled by boundary/
 ALONE: set = set()  # those of them that are functions of one tensor's values, and zero at zero
 STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; by boundary/dispatch.py
 
+FOR_STEPS = "an optimizer that ends here takes foreach=False, or A.values() as its parameter"
+
 
 @_torch.untraced
 def made(
@@ -135,9 +137,11 @@ class SparseTensor(_Tensor):
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         handler = STRUCTURAL.get(func) or rooms.below.handler_of(func)
         if handler is None:
+            of_lists = func._opname.startswith("_foreach_")
             raise NotImplementedError(
                 f"{func} is not available for a SparseTensor, and nothing is computed densely instead: use "
-                f"A.to_dense(), or A.values() for the stored entries; torch.func transforms a function of "
+                f"A.to_dense(), or A.values() for the stored entries; "
+                f"{f'{FOR_STEPS}; ' if of_lists else ''}torch.func transforms a function of "
                 f"values, lambda v: f(scorch.map(A, lambda _: v))"
             )
         return handler(*args, **(kwargs or {}))
