@@ -504,6 +504,37 @@ def test_powers_by_tensors():
             scorch.sparse(d) ** exponent
 
 
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.bfloat16, torch.int32, torch.int8, torch.uint8, torch.bool]
+)
+def test_reductions_of_all_of_any_type(dtype):
+    d = matrix().abs().to(dtype)
+    for x in (
+        d,
+        d.new_zeros(3, 4),
+        d + (d == 0).to(dtype),
+        -d if dtype not in (torch.uint8, torch.bool) else d,
+    ):
+        for f in (
+            torch.sum,
+            torch.prod,
+            torch.nansum,
+            torch.count_nonzero,
+            torch.any,
+            torch.all,
+            torch.amax,
+            torch.amin,
+        ):
+            if x.dtype != torch.bool or f is not torch.nansum:
+                agree(f, x, formats=["csr", "csc", "coo", "ell(6)", "bsr(1,2)"])
+        for dim in (0, 1):
+            agree(lambda a, dim=dim: a.count_nonzero(dim), x, formats=["csr", "csc", "coo", "ell(6)"])
+    if dtype.is_floating_point:
+        d[2, 1] = math.nan
+        for f in (torch.nansum, torch.nanmean, torch.amax, torch.amin, torch.prod, torch.count_nonzero):
+            agree(f, d, formats=["csr", "coo", "ell(6)"])
+
+
 def test_products_of_stored_nan_and_infinity():
     """A missing entry is a factor of zero among them."""
     d = torch.tensor([[math.nan, math.inf, 2.0, 3.0, 0.0, -2.0], [0.0, 0.0, 0.0, 4.0, 0.0, 5.0]])

@@ -120,6 +120,11 @@ def _sized(a: SparseTensor, dims: list[int]) -> int:
     return math.prod(a.shape[d] for d in dims)
 
 
+def _alone(a: SparseTensor, dims: list[int]) -> torch.Tensor | None:
+    """The values of a where all dimensions are reduced and an eager call may compute with values alone."""
+    return plain_values(a) if len(dims) == a._ndim else None
+
+
 def _kept(y: torch.Tensor, dims: list[int], keepdim: bool) -> torch.Tensor:
     for d in sorted(dims) if keepdim else ():
         y = y.unsqueeze(d)
@@ -132,15 +137,16 @@ def sum_(
 ) -> torch.Tensor:
     """``torch.sum``; integers and bool add up in int64, half types in float32."""
     dims = dims_of(dim, input._ndim)
-    if dtype is None and not input._val.dtype.is_floating_point:
-        dtype = torch.int64
-    a = input if dtype is None else input.to(dtype)
-    of = a._val.dtype
+    of = dtype or input._val.dtype
+    of = of if dtype or of.is_floating_point else torch.int64
+    few = input._ndim - len(dims) < 2
+    counts_bool = few and of is torch.int64 and input._val.dtype is torch.bool  # as kernels do by themselves
+    a = input if counts_bool else input.to(of)
     joins = torch.compiler.is_dynamo_compiling()  # other calls, as a program
     if len(dims) == a._ndim and not joins and not pads(a._fmt):
         values = plain_values(a)
         total = (a.values() if values is None else values).sum(dtype=summed_type(of))
-    elif a._ndim - len(dims) < 2:
+    elif few:
         total = kernel(a, dims, "+=")
     else:
         g = group(a, dims)
@@ -171,6 +177,9 @@ def nansum(
     input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     """``torch.nansum``."""
+    values = _alone(input, dims_of(dim, input._ndim))
+    if values is not None and dtype is None:
+        return _kept(values.nansum(), list(range(input._ndim)), keepdim)
     return sum_(_without_nan(input), dim, keepdim, dtype=dtype)
 
 
@@ -239,6 +248,10 @@ def count_nonzero(input: SparseTensor, *dims: int, dim: Dims = None) -> torch.Te
 
 
 def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
+    dims = dims_of(dim, input._ndim)
+    values = _alone(input, dims)
+    if values is not None:
+        return _kept(values.count_nonzero(), dims, keepdim)
     a = input.coalesce()
     return sum_(a._with_values(a.values() != 0), dim, keepdim)
 
@@ -246,6 +259,13 @@ def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
 # ---- extremes and products ----
 def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     dims = dims_of(dim, input._ndim)
+    values = _alone(input, dims)
+    if values is not None:
+        full = values.shape[0] == _sized(input, dims)
+        values = widened(values)
+        # A factor that is missing is zero, which leaves NaN and infinity NaN.
+        y = values.prod() if full else (values * 0).sum()
+        return _kept(y.to(input.dtype), dims, keepdim)
     g = group(widened(input), dims)
     if not g.size and g.key is not None:  # nothing is multiplied
         return _kept(torch.full(g.kept, 1, dtype=input.dtype, device="cpu"), dims, keepdim)
@@ -257,11 +277,18 @@ def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     return _finish(input, g, result.to(input.dtype), dims, keepdim)
 
 
+_BOUNDED = {"amax": torch.maximum, "amin": torch.minimum}
+
+
 def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch.Tensor:
     dims = dims_of(dim, input._ndim)
     size = _sized(input, dims)
     if size == 0:
         raise ValueError(f"{kind}: expected entries to reduce, got a dimension of extent 0")
+    values = _alone(input, dims)
+    if values is not None and values.shape[0]:
+        y = getattr(values, kind)()
+        return _kept(y if values.shape[0] == size else _BOUNDED[kind](y, y.new_zeros(())), dims, keepdim)
     if input._ndim - len(dims) > 1:
         g = group(input, dims)
         values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
