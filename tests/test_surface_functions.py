@@ -535,6 +535,15 @@ def test_reductions_of_all_of_any_type(dtype):
             agree(f, d, formats=["csr", "coo", "ell(6)"])
 
 
+def test_variances_about_large_means():
+    d = torch.rand(1500, 1500, generator=torch.Generator().manual_seed(0)) + 100
+    d[0] = 0
+    for dim in (None, 0, 1):
+        torch.testing.assert_close(
+            scorch.sparse(d, "csr").var(dim), d.double().var(dim).float(), rtol=1e-4, atol=0
+        )
+
+
 def test_products_of_stored_nan_and_infinity():
     """A missing entry is a factor of zero among them."""
     d = torch.tensor([[math.nan, math.inf, 2.0, 3.0, 0.0, -2.0], [0.0, 0.0, 0.0, 4.0, 0.0, 5.0]])

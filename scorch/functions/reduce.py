@@ -209,13 +209,28 @@ def var(
     if not input.dtype.is_floating_point:
         raise TypeError(f"var: expected a floating point type, got {input.dtype}: call .float() first")
     dims = dims_of(dim, input._ndim)
-    g = group(widened(input), dims)
-    free = g.size - (int(unbiased) if correction is None else correction)
-    middle = add_up(g.values, g.slot, g.n) / g.size
-    off = (g.values - middle[g.slot]).square()
-    total = add_up(off, g.slot, g.n) + middle.square() * (g.size - _count(g))
-    y = _finish(input, g, (total / (free if free > 0 else 1)).to(input.dtype), dims, keepdim)
+    a, size = widened(input), _sized(input, dims)
+    free = size - (int(unbiased) if correction is None else correction)
+    by = free if free > 0 else 1
+    if a._ndim - len(dims) < 2:
+        y = _kept((_deviations(a.coalesce(), dims, size) / by).to(input.dtype), dims, keepdim)
+    else:
+        g = group(a, dims)
+        middle = add_up(g.values, g.slot, g.n) / size
+        off = (g.values - middle[g.slot]).square()
+        total = add_up(off, g.slot, g.n) + middle.square() * (size - _count(g))
+        y = _finish(input, g, (total / by).to(input.dtype), dims, keepdim)
     return y if free > 0 else _plain(y) / 0  # NaN, or infinite, everywhere
+
+
+def _deviations(a: SparseTensor, dims: list[int], size: int) -> torch.Tensor:
+    """The sums of the squared deviations from the means, dense."""
+    middle = sum_(a, dims) / size
+    left, _, of = _reduced(a._ndim, tuple(dims), "max=").split()
+    off = f"({of} - {left.replace('r', 'm')})"
+    stored = evaluate(f"{left} += {off} * {off} * stored({of})", A=a, m=middle, format="dense")
+    count = kernel(a._with_values(torch.ones_like(a.values(), dtype=torch.bool)), dims, "+=")
+    return stored + middle.square() * (size - count)
 
 
 def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
