@@ -38,6 +38,29 @@ def test_extremes_with_positions(dim, keepdim):
     agree(lambda a: (a.argmax(), a.argmin(), a.argmax(keepdim=keepdim)), distinct())
 
 
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float16, torch.int64, torch.int8, torch.uint8, torch.bool]
+)
+def test_extremes_of_any_type(dtype):
+    """Where zeros are best, the first of them, stored or missing; else the first of the stored ones."""
+    signs = torch.tensor([[1, 2, 0, 2], [0, 0, 0, 0], [-1, -2, -1, 0], [-1, -2, -2, -3], [-3, -1, 0, 0]])
+    d = (signs.abs() if dtype in (torch.uint8, torch.bool) else signs).to(dtype)
+    of = d.int() if dtype == torch.bool else d  # torch's extremes of bool are those of numbers
+    for fmt in ("csr", "csc", "coo", "ell(4)"):
+        a = scorch.sparse(d, fmt)
+        for name in ("max", "min"):
+            for dim in (0, 1):
+                values, columns = getattr(a, name)(dim)
+                same(values, getattr(of, name)(dim)[0].to(dtype))
+                same(columns, getattr(of, f"arg{name}")(dim))
+            same(getattr(a, f"arg{name}")(), getattr(of, f"arg{name}")())
+    stored = scorch.sparse(torch.ones_like(d), "csr")
+    stored = stored._with_values(d.reshape(-1))
+    for dim in (0, 1):
+        same(stored.argmax(dim), of.argmax(dim))
+        same(stored.argmin(dim), of.argmin(dim))
+
+
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("descending", [False, True])
 def test_sorting(dim, descending):

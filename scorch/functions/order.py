@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
 from .. import _torch
-from ..tensor.entries import Entries, add_up, counts, entries, find, places, ravel, runs, unravel
+from ..tensor.entries import Entries, add_up, counts, entries, places, ravel, runs, unravel
 from ..tensor.format import layout
 from ..tensor.index import axis, lookup, positions
 from ..tensor.sparsetensor import SparseTensor
-from ..tensor.values import assemble, carries
+from ..tensor.values import assemble, carries, plain_values
 from .dynamic import unwrapped
-from .reduce import Dims, amax, amin, dims_of, group, widened
+from .reduce import Dims, amax, amin, dims_of, group, kernel, widened
 
 
 # ---- positions ----
@@ -75,40 +75,46 @@ def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
     return found.view(rows, high - low)
 
 
-def _extreme(e: Entries, largest: bool) -> torch.Tensor:
-    """Columns [rows] of the largest or the smallest entry; the first NaN where there is one."""
-    rows, n = math.prod(e.shape[:-1]), e.shape[-1]
-    row, column, values = _nonzeros(e)
+def _extreme(a: SparseTensor, dims: list[int], largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest or the smallest entry along dimensions as a number, and its column, [rows] each; the first
+    NaN where there is one."""
+    a = a.coalesce()
+    a = a._with_values(_torch.numbers_of(a.values(), "an order"))
+    e, rest = entries(a), [d for d in range(a._ndim) if d not in dims]
+    kept, reduced = ([e.shape[d] for d in part] for part in (rest, dims))
+    row, rows = ravel(e.indices[rest], kept), math.prod(kept)
+    column, n = ravel(e.indices[dims], reduced), math.prod(reduced)
+    best = kernel(a, dims, "max=" if largest else "min=").view(-1)
+    of_row = best[row]
+    mine = places((e.values == of_row) | (e.values != e.values))
+    found = torch.full((rows,), n, device="cpu").scatter_reduce(0, row[mine], column[mine], "amin")
+    beside = places((of_row == 0) & (e.values != 0))  # of rows where a zero is best
+    beside = beside[torch.argsort(row[beside], stable=True)]
+    row, column, of = row[beside], column[beside], places(best == 0)
     count = counts(row, rows)
     start = count.cumsum(0) - count
-    best = values.new_zeros(rows).scatter_reduce(
-        0, row, values, "amax" if largest else "amin", include_self=False
-    )
-    over = (count < n) & ~_above(best, largest) & ~best.isnan()  # a zero is better
-    mine = places(((values == best[row]) | values.isnan()) & ~over[row])
-    found = torch.full((rows,), n, device="cpu").scatter_reduce(0, row[mine], column[mine], "amin")
-    of = places(over)
-    return found.index_put((of,), _zeros(row, column, start, n, of, torch.zeros_like(of)))
+    zeros = _zeros(row, column, start, n, of, torch.zeros_like(of))
+    return best.to(a.dtype), found.index_put((of,), zeros)
 
 
-def _at(e: Entries, columns: torch.Tensor) -> torch.Tensor:
-    """The values at columns [rows, k], differentiably."""
-    rows = torch.arange(columns.shape[0], device="cpu")[:, None]
-    found, at = find(ravel(e.indices, e.shape), (rows * e.shape[-1] + columns).view(-1))
-    values = torch.cat([e.values, e.values.new_zeros(1)])[at]
-    return torch.where(found, values, values.new_zeros(())).view(columns.shape)
+def _back(x: torch.Tensor, shape: Sequence[int], dim: int, k: int) -> torch.Tensor:
+    """Rows of k as a tensor that has them along a dimension of this shape."""
+    kept = [n for d, n in enumerate(shape) if d != axis(dim, len(shape))] if shape else []
+    return x.view(*kept, k).movedim(-1, dim) if shape else x.view(())
 
 
-def _back(x: torch.Tensor, e: Entries, dim: int, k: int, scalar: bool) -> torch.Tensor:
-    """Rows of k as a tensor that has them along a dimension."""
-    return x.view(()) if scalar else x.view(*e.shape[:-1], k).movedim(-1, dim)
+def _at(input: SparseTensor, dim: int, columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The values at columns along a dimension, looked up differentiably, and the columns."""
+    if not input._ndim:
+        return lookup(input.reshape(1), [columns.view(1)]).view(()), columns
+    at, last = axis(dim, input._ndim), input._ndim - 1
+    places_of = lambda d: torch.arange(input.shape[d], device="cpu").view(-1, *[1] * (last - d))  # noqa: E731
+    return lookup(input, [columns if d == at else places_of(d) for d in range(input._ndim)]), columns
 
 
 def _between(input: SparseTensor, dim: int, low: int, high: int, largest: bool) -> tuple:
-    e = _rows_of(input, dim)
-    columns = _ranked(e, low, high, largest)
-    back = lambda x: _back(x, e, dim, high - low, not input._ndim)  # noqa: E731
-    return back(_at(e, columns)), back(columns)
+    columns = _ranked(_rows_of(input, dim), low, high, largest)
+    return _at(input, dim, _back(columns, input.shape, dim, high - low))
 
 
 # ---- of torch ----
@@ -123,9 +129,10 @@ def extreme(largest: bool) -> Callable:
 
     def call(input: SparseTensor, dim: int, keepdim: bool = False) -> tuple:
         _needs_entries(name, input, dim)
-        e = _rows_of(input, dim)
-        columns = _extreme(e, largest)[:, None]
-        pair = (_back(x, e, dim, 1, not input._ndim) for x in (_at(e, columns), columns))
+        a = input if input._ndim else input.reshape(1)
+        found = _extreme(a, [axis(dim, a._ndim)], largest)
+        best, columns = (_back(x, input.shape, dim, 1) for x in found)
+        pair = (best, columns) if plain_values(input) is not None else _at(input, dim, columns)
         return getattr(torch.return_types, name)([_closed(x, input, dim, keepdim) for x in pair])
 
     return call
@@ -153,13 +160,15 @@ def max_or_min(name: str) -> Callable:
 
 def arg(name: str) -> Callable:
     """``torch.argmax`` or ``torch.argmin``."""
-    of = _ALONG[name]
+    largest = name == "max"
 
     def call(input: SparseTensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
         if dim is not None:
-            return of(input, dim, keepdim)[1]
-        found = of(input.flatten() if input._ndim else input, 0)[1]
-        return found.view((1,) * input._ndim) if keepdim else found
+            return _ALONG[name](input.detach(), dim, keepdim)[1]
+        if not input.numel():
+            raise ValueError(f"{name}: expected entries, got the shape {list(input.shape)}")
+        a = input if input._ndim else input.reshape(1)
+        return _extreme(a, list(range(a._ndim)), largest)[1].view((1,) * input._ndim if keepdim else ())
 
     return call
 
@@ -263,9 +272,7 @@ def _commonest(e: Entries) -> torch.Tensor:
 def mode(input: SparseTensor, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     """``torch.mode``: the commonest entry, the smallest of several, and where it is last."""
     _needs_entries("mode", input, dim)
-    e = _rows_of(input, dim)
-    columns = _commonest(e)[:, None]
-    pair = (_back(x, e, dim, 1, not input._ndim) for x in (_at(e, columns), columns))
+    pair = _at(input, dim, _back(_commonest(_rows_of(input, dim)), input.shape, dim, 1))
     return torch.return_types.mode([_closed(x, input, dim, keepdim) for x in pair])
 
 
