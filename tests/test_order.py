@@ -62,6 +62,21 @@ def test_extremes_of_any_type(dtype):
 
 
 @pytest.mark.parametrize("dim", DIMS)
+def test_orders_of_zeros_alone(dim):
+    """Rows where no stored entry is among those that are asked for, of which none is sorted."""
+    x = distinct(40, 40)
+    x[5:9], x[9:12] = x[5:9].abs(), -x[9:12].abs()
+    for format in ("csr", "csc", "coo"):
+        a = scorch.sparse(x, format)
+        for k in (1, 8, 20, 33, 40):
+            values, at = torch.kthvalue(a, k, dim)
+            same(values, torch.kthvalue(x, k, dim)[0])
+            same(x.gather(dim, at.unsqueeze(dim)).squeeze(dim), values)
+        same(a.median(dim)[0], x.median(dim)[0])
+        same(a.median(), x.median())
+
+
+@pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("descending", [False, True])
 def test_sorting(dim, descending):
     for x in (distinct(), matrix()):

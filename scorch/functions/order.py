@@ -60,10 +60,17 @@ def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
     row, column, values = _nonzeros(e)
     count = counts(row, rows)
     start = count.cumsum(0) - count
-    first = row.new_zeros(rows).index_add(0, row, _above(values, largest).long())  # before the zeros
-    order = torch.argsort(values, descending=largest, stable=True)
+    above = _above(values, largest)
+    first = row.new_zeros(rows).index_add(0, row, above.long())  # before the zeros
+    sought = torch.where(
+        above, (low < first)[row], (high > first + n - count)[row]
+    )  # the others need no order
+    at = places(sought)
+    order = at[torch.argsort(values[at], descending=largest, stable=True)]
     order = order[torch.argsort(row[order], stable=True)]
-    owner, place = row[order], torch.arange(row.numel(), device="cpu") - start[row[order]]
+    owner = row[order]
+    own, passed = counts(owner, rows), torch.where(low < first, 0, first)
+    place = torch.arange(order.numel(), device="cpu") + (passed - own.cumsum(0) + own)[owner]
     place = place + torch.where(place < first[owner], 0, n - count[owner])
     at = places((place >= low) & (place < high))
     found = row.new_empty(rows * (high - low))
