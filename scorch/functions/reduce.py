@@ -137,11 +137,11 @@ def sum_(
 ) -> torch.Tensor:
     """``torch.sum``; integers and bool add up in int64, half types in float32."""
     dims = dims_of(dim, input._ndim)
-    of = dtype or input._val.dtype
-    of = of if dtype or of.is_floating_point else torch.int64
+    given = input._val.dtype
+    of = dtype or (given if given.is_floating_point else torch.int64)
     few = input._ndim - len(dims) < 2
-    counts_bool = few and of is torch.int64 and input._val.dtype is torch.bool  # as kernels do by themselves
-    a = input if counts_bool else input.to(of)
+    counted = few and of is torch.int64 and given is torch.bool  # as kernels do by themselves
+    a = input if of is given or counted else input.to(of)
     joins = torch.compiler.is_dynamo_compiling()  # other calls, as a program
     if len(dims) == a._ndim and not joins and not pads(a._fmt):
         values = plain_values(a)
@@ -179,7 +179,10 @@ def nansum(
     """``torch.nansum``."""
     values = _alone(input, dims_of(dim, input._ndim))
     if values is not None and dtype is None:
-        return _kept(values.nansum(), list(range(input._ndim)), keepdim)
+        total = widened(values).nansum()
+        return _kept(
+            total.to(input.dtype) if input.dtype in HALVES else total, list(range(input._ndim)), keepdim
+        )
     return sum_(_without_nan(input), dim, keepdim, dtype=dtype)
 
 
