@@ -117,6 +117,13 @@ def test_one_graph_for_any_number_of_entries():
     assert counter.frame_count <= 2  # nothing stored may be a graph of its own
 
 
+def test_a_number_of_entries_that_no_graph_knows_breaks_it():
+    """A property of a tensor that is made in the graph; ``values().shape[0]`` is part of it."""
+    a, x = scorch.sparse(torch.eye(4)), torch.ones(4)
+    for f in (lambda a: x * (a + a.flip(0)).nnz, lambda a: x * (a + a.flip(0)).density):
+        torch.testing.assert_close(torch.compile(f, backend="eager")(a), f(a))
+
+
 EYE = scorch.sparse(torch.eye(4))
 MADE = {
     "dense level": lambda x: scorch.einsum("ij,jk->ijk", EYE, x),

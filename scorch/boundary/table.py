@@ -159,7 +159,7 @@ _put(layouts.coordinates, "_indices")
 _put(layouts.sparse_dim, "sparse_dim", "_dimI")
 _put(layouts.dense_dim, "dense_dim", "_dimV")
 _put(SparseTensor.values, "_values")
-_put(lambda input: input.nnz, "_nnz")
+_put(lambda input: input._val.shape[0], "_nnz")
 _put(lambda input, coalesced: input, "_coalesced_")  # the format says whether it is
 
 # ---- indexing and joining ----

@@ -56,7 +56,9 @@ class Ends:
 def _targets(a: SparseTensor) -> Ends:
     def made() -> Ends:
         pos = a.pos(1)
-        rows = torch.arange(a.shape[0], device="cpu").repeat_interleave(pos.diff(), output_size=a.nnz)
+        rows = torch.arange(a.shape[0], device="cpu").repeat_interleave(
+            pos.diff(), output_size=a._val.shape[0]
+        )
         return Ends(rows, a.shape[0], pos)
 
     return kept(a, "targets of entries", made, structural=True)

@@ -233,9 +233,12 @@ class SparseTensor(_Tensor):
         """Number of stored values, explicit zeros, block fill and padding included.
 
         A plain integer: torch.compile makes a guard of it, and takes one of another type for another number.
-        It knows none of a tensor that is made in its graph: use ``values().shape[0]``.
+        It knows none of a tensor that is made in its graph, and breaks it: use ``values().shape[0]``.
         """
-        return self._val.shape[0]
+        n = self._val.shape[0]
+        if isinstance(n, torch.SymInt) and n.node.hint is None:
+            raise NotImplementedError("nnz: not known in a graph: use values().shape[0]")
+        return n
 
     @property
     def density(self) -> builtins.float:
