@@ -23,7 +23,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch._lowrank import _svd_lowrank as svd_lowrank
 from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
-from torch.fx.experimental.proxy_tensor import PythonKeyTracer
+from torch.fx.experimental import proxy_tensor
+from torch.fx.experimental.proxy_tensor import PreDispatchTorchFunctionMode, PythonKeyTracer
 from torch.jit import _recursive
 from torch.nn.modules.module import _has_any_global_hook
 from torch.serialization import _legacy_load
@@ -365,6 +366,56 @@ def refuse_in_results(cls: type) -> None:
         return create_arg
 
     replace(PythonKeyTracer, "create_arg", telling)
+
+
+def follow_components(cls: type, component: Callable, assembled: Callable) -> None:
+    """make_fx knows the components of an object of the class that it is given, and one that is made of them.
+
+    Calls compute with the components. Calls of component and assembled are nodes of its graphs, through which
+    gradients flow. torch.export follows reads of components by itself.
+    """
+
+    def tracking(plainly: Callable) -> Callable:
+        def track(tensor: torch.Tensor, proxy: torch.fx.Proxy, *, constant: object, tracer: Any) -> None:
+            plainly(tensor, proxy, constant=constant, tracer=tracer)
+            if not isinstance(tensor, cls) or torch.compiler.is_exporting():
+                return
+            _refuse_pre_dispatch(tensor._val)
+            for name, array in zip(tensor._names, tensor._arrays(), strict=True):
+                length = array.shape[0] if type(array.shape[0]) is int else None
+                part = tracer.create_proxy("call_function", component, (proxy, name, length), {})
+                plainly(array, part, constant=None, tracer=tracer)
+
+        return track
+
+    def making(plainly: Callable) -> Callable:
+        def create_arg(self: PythonKeyTracer, a: object) -> object:
+            arrays = a._arrays() if isinstance(a, cls) and not torch.compiler.is_exporting() else ()
+            if not any(x in self.tensor_tracker for x in arrays):
+                return plainly(self, a)
+            args = (a._fmt, tuple(map(self.unwrap_proxy, a._shape)), *map(self.unwrap_proxy, arrays))
+            return self.create_proxy("call_function", assembled, args, {}).node
+
+        return create_arg
+
+    replace(proxy_tensor, "track_tensor", tracking)
+    replace(PythonKeyTracer, "create_arg", making)
+
+
+def follow(made: torch.Tensor, x: torch.Tensor) -> None:
+    """make_fx takes made, which is x detached, for x."""
+    mode = proxy_tensor.get_proxy_mode()
+    if mode is not None and x in mode.tracer.tensor_tracker:
+        mode.tracer.tensor_tracker[made] = mode.tracer.tensor_tracker[x]
+
+
+def _refuse_pre_dispatch(array: torch.Tensor) -> None:
+    """Where make_fx traces calls on numbers before autograd, of which the extension knows nothing."""
+    modes = torch.overrides._get_current_function_mode_stack()
+    if array.__class__ in PLAIN and any(isinstance(m, PreDispatchTorchFunctionMode) for m in modes):
+        raise NotImplementedError(
+            'make_fx(pre_dispatch=True): of a SparseTensor expected tracing_mode="symbolic", got "real"'
+        )
 
 
 def are_symbols(types: Sequence[type]) -> bool:
@@ -767,12 +818,18 @@ def _makes_graph() -> bool:
 
 
 def _is_compiling() -> bool:
-    """Whether a graph is made, also for what runs meanwhile untraced, as torch's own says from 2.13 on."""
+    """Whether torch.compile is at work, also for what runs meanwhile untraced, as torch says from 2.13 on."""
     return torch.compiler.is_compiling() or _makes_graph()
 
 
 _KNOWS = hasattr(torch.compiler, "_compile_session_context")
-is_compiling = torch.compiler.is_compiling if _KNOWS else _is_compiling
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_compiles = torch.compiler.is_compiling if _KNOWS else _is_compiling
+
+
+def is_compiling() -> bool:
+    """Whether a graph is made, of make_fx too, which does not record what a call looks at numbers for."""
+    return _compiles() or (_dispatch_modes() > 0 and proxy_tensor.get_proxy_mode() is not None)
 
 
 def in_transform() -> bool:

@@ -10,6 +10,7 @@ import child
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import scorch
 
@@ -236,6 +237,51 @@ def test_forward_mode_keeps_the_tangent():
     with fwAD.dual_level():
         y = a @ fwAD.make_dual(x, v)
         torch.testing.assert_close(fwAD.unpack_dual(y).tangent, matrix() @ v)
+
+
+TRACED = {
+    "product": lambda a, x: a @ x,
+    "values": lambda a, x: a.values() * 2,
+    "sparse": lambda a, x: torch.relu(a) * x[:, 0],
+    "softmax": lambda a, x: torch.softmax(a, 1) @ x,
+    "dense": lambda a, x: a.to_dense() + x[:, :1],
+    "transpose": lambda a, x: (a + a.T).convert("csc") @ x,
+    "rows": lambda a, x: a[1:] @ x,
+    "detached": lambda a, x: a.detach() @ x + a @ x,
+}
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+@pytest.mark.parametrize("f", TRACED.values(), ids=TRACED)
+@pytest.mark.needs("2.11")  # sizes that no result shows
+def test_graphs_of_make_fx_are_of_their_arguments(f, mode):
+    x, d = torch.arange(6.0).view(3, 2), torch.tensor([[1.0, 0, 2], [0, 3, 0], [4, 0, 5]])
+    graph = make_fx(f, tracing_mode=mode)(scorch.sparse(d).requires_grad_(), x)
+    others = [d * -3, d.T + 1] if mode == "symbolic" else [d * -3]
+    for other in others:
+        a, b = (scorch.sparse(other).requires_grad_() for _ in range(2))
+        found, want = graph(a, x), f(b, x)
+        assert type(found) is type(want)
+        for y in (found, want):
+            (y.values() if scorch.is_sparse(y) else y).square().sum().backward()
+        torch.testing.assert_close(found.to_dense(), want.to_dense())
+        torch.testing.assert_close(a.grad.to_dense(), b.grad.to_dense())
+
+
+def test_a_graph_of_make_fx_is_for_the_number_of_entries_that_it_was_traced_with():
+    graph = make_fx(lambda a: a @ torch.ones(3))(scorch.sparse(torch.eye(3)))
+    with pytest.raises(ValueError, match=r'with 3 numbers in crd1.*tracing_mode="symbolic"'):
+        graph(scorch.sparse(torch.ones(3, 3)))
+    with pytest.raises(NotImplementedError, match="pre_dispatch=True"):
+        make_fx(torch.relu, pre_dispatch=True)(scorch.sparse(torch.eye(3)))
+
+
+def test_buffers_that_make_fx_is_given():
+    x, module = torch.arange(6.0).view(3, 2), torch.nn.Module()
+    module.register_buffer("A", scorch.sparse(torch.eye(3)))
+    module.forward = lambda x: module.A @ x
+    graph = make_fx(lambda b, x: torch.func.functional_call(module, b, (x,)))(dict(module.named_buffers()), x)
+    assert torch.equal(graph({"A": module.A * 5}, x), 5 * x)
 
 
 def test_modes():

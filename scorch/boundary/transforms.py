@@ -119,3 +119,25 @@ def _requires_grad(x: SparseTensor) -> bool:
 
 
 HANDLERS[torch.Tensor.requires_grad.__get__] = _requires_grad
+
+
+# ---- arguments of make_fx ----
+@_torch.symbolic
+def component(a: SparseTensor, name: str, length: int | None) -> torch.Tensor:
+    """A component array of an argument; a graph that was traced with numbers is for one length of it."""
+    array = values_of(a) if name == a._names[-1] else getattr(a, name)
+    if length is not None and array.shape[0] != length:
+        raise ValueError(
+            f"make_fx: expected a SparseTensor with {length} numbers in {name[1:]}, as when traced, got "
+            f'{array.shape[0]}: tracing_mode="symbolic" traces for any number of entries'
+        )
+    return array
+
+
+@_torch.symbolic
+def result(text: str, shape: Sequence[int], *arrays: torch.Tensor) -> SparseTensor:
+    """A SparseTensor that a graph returns."""
+    return assembled(text, tuple(shape), *arrays)
+
+
+_torch.follow_components(SparseTensor, component, result)

@@ -103,7 +103,7 @@ def to_dense(a: SparseTensor, dtype: torch.dtype | None) -> torch.Tensor:
         return _C.convert(core_of(b), "dense", False)[2][0].view(b.shape)
 
     plain = a._val.__class__ in _torch.PLAIN
-    if torch.compiler.is_dynamo_compiling() or not plain or _is_recorded_once(a):
+    if _torch.is_compiling() or not plain or _is_recorded_once(a):
         letters = "abcdefghijklmnop"[: a._ndim]  # as a program it can be traced, of types computed in
         source = a.to(torch.int64) if a.dtype in _NARROW else a
         dense = rooms.expressions.einsum(f"{letters}->{letters}", source, format="dense").to(a.dtype)

@@ -48,7 +48,7 @@ class _Values(_torch.AutogradNode):
     def forward(ctx, a):
         ctx.set_materialize_grads(False)
         ctx.structure = _C.structure(a)
-        return a._val.detach()
+        return _detached(a._val)
 
     @staticmethod
     def backward(ctx, grad):
@@ -59,13 +59,21 @@ class _Values(_torch.AutogradNode):
         return _of_structure(ctx.structure, grad.contiguous())
 
 
+def _detached(values: torch.Tensor) -> torch.Tensor:
+    """The values, detached; in a graph of make_fx they are the same, and gradients flow through it."""
+    made = values.detach()
+    if not _C.plain():
+        _torch.follow(made, values)
+    return made
+
+
 class _Make(_torch.AutogradNode):
     """The SparseTensor of values; the gradient to the values is that of the stored entries."""
 
     @staticmethod
     def forward(ctx, values, make):
         ctx.set_materialize_grads(False)
-        made = make(values.detach())
+        made = make(_detached(values))
         ctx.structure, ctx.count = _C.structure(made), values.shape[0]
         return made
 
@@ -111,7 +119,7 @@ def _values(a: torch.Tensor) -> torch.Tensor:
         return _torch.beneath_transforms(_Values.apply, a) if outside else a._val
     if needs_grad(a):
         return _Values.apply(a)
-    return _dual(a) if _torch.in_forward_mode() else a._val.detach()  # which drops tangents
+    return _dual(a) if _torch.in_forward_mode() else _detached(a._val)  # which drops tangents
 
 
 def _dual(a: torch.Tensor) -> torch.Tensor:
