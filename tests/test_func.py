@@ -235,3 +235,22 @@ def test_forward_mode_of_a_product_is_refused():
     a = scorch.sparse(torch.tensor([[1.0, 2.0], [4.0, 3.0]]))
     rows = torch.func.jacrev(lambda v: scorch.map(a, lambda _: v).prod(0))(a.values())
     assert torch.equal(rows, torch.tensor([[4.0, 0, 1, 0], [0, 3, 0, 2]]))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(3,3)"])
+def test_hooks_of_leaves_are_called_once(format):
+    a = scorch.sparse(torch.tensor([[1.0, 0, 2], [0, 3, 0], [4, 0, 5]]), format).requires_grad_()
+    w, alone, beside = torch.ones(3, 2, requires_grad=True), [], []
+    hooks = [
+        torch.autograd.graph.register_multi_grad_hook((a,), alone.append),
+        torch.autograd.graph.register_multi_grad_hook((a, w), beside.append),
+    ]
+    (a @ w).sum().backward()
+    assert [len(alone), len(beside)] == [1, 1]
+    assert scorch.is_sparse(alone[0][0]) and torch.equal(alone[0][0].values(), a.grad.values())
+    assert torch.autograd.graph.get_gradient_edge(a).node.name() == "torch::autograd::AccumulateGrad"
+    (grad,) = torch.autograd.grad(
+        (a.view_as(a) @ w).square().sum(), a
+    )  # through the node that is looked behind
+    (want,) = torch.autograd.grad((a @ w).square().sum(), a)
+    assert torch.equal(grad.values(), want.values())

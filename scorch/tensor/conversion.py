@@ -13,7 +13,7 @@ from . import rooms
 from .entries import build, csr_indices, entries, rearranged
 from .format import Format, Layout, bound, is_composed, layout, relabelled, words_at
 from .sparsetensor import SparseTensor, core_of, known_core
-from .values import assemble, needs_grad, tracked
+from .values import assemble, needs_grad, tracked, viewed
 from .wrapping import fresh, wrap
 
 _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
@@ -190,7 +190,7 @@ def view(
         )
     if input.requires_grad and not torch.is_grad_enabled() and _torch.caller().startswith(_DTENSOR):
         raise NotImplementedError(_DENSE_GRADIENT)
-    made = assemble(layout(input._fmt, input._ndim), input.shape, (*input._arrays()[:-1], input.values()))
+    made = viewed(input)
     if _C.plain() and "_core" in input.__dict__:
         made.__dict__["_core"] = input.__dict__["_core"]
     return made

@@ -82,6 +82,22 @@ class _Make(_torch.AutogradNode):
         return None if grad is None else values_of_grad(ctx.structure, ctx.count, grad), None
 
 
+class _View(_torch.AutogradNode):
+    """A SparseTensor over the arrays of another: one node, behind which torch looks for that of a leaf."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.set_materialize_grads(False)
+        ctx.structure, ctx.count = _C.structure(a), a._val.shape[0]
+        return wrap(layout(a._fmt, a._ndim), a._shape, (*a._arrays()[:-1], _detached(a._val)))
+
+    @staticmethod
+    def backward(ctx, grad):
+        if grad is None:
+            return None
+        return _of_structure(ctx.structure, values_of_grad(ctx.structure, ctx.count, grad))
+
+
 def same_arrays(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether two structures, or what SparseTensors have in their dictionaries, are the same arrays."""
     same = one["_fmt"] == other["_fmt"] and one["_shape"] == other["_shape"]
@@ -143,6 +159,14 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
         return wrap(form, shape, (*structure, values.detach()))
     _torch.refuse_jit()
     return _Make.apply(values, lambda detached: wrap(form, tuple(shape), (*structure, detached)))
+
+
+def viewed(a: torch.Tensor) -> SparseTensor:
+    """A SparseTensor over the arrays of a, differentiably."""
+    recorded = not torch.compiler.is_dynamo_compiling() and not _torch.in_transform() and needs_grad(a)
+    if recorded and not a._val.requires_grad:
+        return _View.apply(a)
+    return assemble(layout(a._fmt, rank(a)), a._shape, (*a._arrays()[:-1], values_of(a)))
 
 
 # ---- eager calls ----
