@@ -5,7 +5,8 @@ build matrices of torch inside, and ``scorch.pyg`` gives those functions another
 torch_geometric, which takes seconds to import, so nothing here imports that: a finder at the front of
 ``sys.meta_path`` lets the other finders find it, and has a module of ours imported at the end of its code.
 Python tells of imports in no other place, and at the first call of a layer it would be late: users have bound
-functions by name. Copies of checkpoints, and dynamo, are treated so too, whose modules torch imports late.
+functions by name. Copies of checkpoints, nested tensors and dynamo are treated so too, whose modules torch
+itself imports late.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from types import ModuleType
 _AFTER = {  # what to import behind, and what forbids it
     "torch_geometric": ("scorch.pyg", "SCORCH_PYG"),
     "torch._dynamo.variables.tensor": ("scorch.boundary.graphs", None),
+    "torch.nested._internal.ops": ("scorch.boundary.nested", None),
     "torch.distributed._state_dict_utils": ("scorch.boundary.states", None),
     "torch.distributed.checkpoint._state_dict_stager": ("scorch.boundary.staging", None),
 }

@@ -7,6 +7,7 @@ from test_surface_functions import matrix, plain, same
 from torch.autograd.gradcheck import GradcheckError
 
 import scorch
+import scorch.nn
 from scorch.boundary import below
 from scorch.tensor.sparsetensor import HANDLERS
 
@@ -220,3 +221,35 @@ def test_stored_entries_are_initialised(name, format):
     stored = scorch.sparse(eye, format).detach()._with_values(torch.ones(a.nnz)).to_dense()
     assert (a.detach().to_dense()[stored == 0] == 0).all() and (a.detach().to_dense()[stored != 0] != 0).all()
     assert float(b.detach().values().abs().max()) > 0 and a.requires_grad
+
+
+# ---- nested tensors, which answer before the SparseTensor beside them ----
+NESTED = {
+    "linear": lambda x, a: F.linear(x, a),
+    "bias": lambda x, a: F.linear(x, weight=a, bias=torch.arange(4.0)),
+    "matmul": lambda x, a: torch.matmul(x, a.T),
+    "@": lambda x, a: x @ a.T,
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("f", NESTED.values(), ids=NESTED)
+def test_products_of_nested_tensors(f, compiled):
+    rows, d = [torch.ones(2, 6), torch.arange(18.0).view(3, 6)], torch.eye(4, 6) * 3
+    x, y = (torch.nested.nested_tensor(rows, layout=torch.jagged, requires_grad=True) for _ in range(2))
+    a, b = scorch.sparse(d).requires_grad_(), d.clone().requires_grad_()
+    found, want = (torch.compile(f, backend="aot_eager") if compiled else f)(x, a), f(y, b)
+    assert found.shape == (*x.shape[:2], 4) and torch.equal(found.values(), want.values())
+    if not compiled:  # torch 2.13 cannot differentiate this for dense weights either
+        found.values().square().sum().backward()
+        want.values().square().sum().backward()
+        assert torch.equal(x.grad.values(), y.grad.values())
+        assert torch.equal(a.grad.to_dense(), b.grad * (d != 0))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_layer_of_nested_tensors(compiled):
+    x = torch.nested.nested_tensor([torch.ones(2, 6), torch.ones(3, 6)], layout=torch.jagged)
+    layer = scorch.nn.Linear(6, 4, density=0.5)
+    found = (torch.compile(layer, backend="aot_eager") if compiled else layer)(x)
+    torch.testing.assert_close(found.values(), layer(x.values()))

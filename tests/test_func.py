@@ -249,6 +249,8 @@ def test_hooks_of_leaves_are_called_once(format):
     assert [len(alone), len(beside)] == [1, 1]
     assert scorch.is_sparse(alone[0][0]) and torch.equal(alone[0][0].values(), a.grad.values())
     assert torch.autograd.graph.get_gradient_edge(a).node.name() == "torch::autograd::AccumulateGrad"
+    for hook in hooks:
+        hook.remove()
     (grad,) = torch.autograd.grad(
         (a.view_as(a) @ w).square().sum(), a
     )  # through the node that is looked behind

@@ -266,7 +266,7 @@ class Linear(nn.Module):
         """x [..., in_features] -> [..., out_features]"""
         if not is_compiling():
             return self._eager(x)
-        if self.layout.parts:
+        if self.layout.parts or x.is_nested:
             return F.linear(x, self.weight, self.bias)
         rows = x.reshape(math.prod(x.shape[:-1]), self.in_features)
         structure = [getattr(self, name) for name in self._structure]
