@@ -340,15 +340,25 @@ def refuse_scripts(cls: type) -> None:
 
 
 def keep_whole(package: str) -> None:
-    """torch.fx.symbolic_trace calls modules of a package, as those of torch.nn, and looks into none."""
+    """torch.fx calls modules of a package, as those of torch.nn, and looks into none.
 
-    def leaves(plainly: Callable) -> Callable:
-        def is_leaf_module(self: object, m: torch.nn.Module, module_qualified_name: str) -> bool:
-            return m.__module__.startswith(f"{package}.") or plainly(self, m, module_qualified_name)
+    Not by what is a leaf: other tracers than torch.fx's own, as that of quantization, ask for other names. That
+    of make_fx calls modules with tensors.
+    """
 
-        return is_leaf_module
+    def calling(plainly: Callable) -> Callable:
+        def call_module(
+            self: torch.fx.Tracer, m: torch.nn.Module, forward: Callable, args: tuple, kwargs: dict
+        ) -> object:
+            def noted(*args: object, **kwargs: object) -> torch.fx.Proxy:
+                return self.create_proxy("call_module", self.path_of_module(m), args, kwargs)
 
-    replace(torch.fx.Tracer, "is_leaf_module", leaves)
+            ours = m.__module__.startswith(f"{package}.") and not isinstance(self, PythonKeyTracer)
+            return plainly(self, m, noted if ours else forward, args, kwargs)
+
+        return call_module
+
+    replace(torch.fx.Tracer, "call_module", calling)
 
 
 def refuse_in_results(cls: type) -> None:

@@ -9,6 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch._dynamo.testing import CompileCounterWithBackend
+from torch.ao.quantization import get_default_qconfig_mapping
+from torch.ao.quantization.quantize_fx import convert_fx, prepare_fx
 
 import scorch
 import scorch.nn
@@ -780,6 +782,16 @@ def test_symbolic_trace_of_layers():
         traced = torch.fx.symbolic_trace(whole)
         torch.testing.assert_close(traced(given), whole(given))
         assert [n.target for n in traced.graph.nodes if n.op == "call_module"] == called
+
+
+@pytest.mark.filterwarnings("ignore")  # torch.ao is moving to a package of its own
+def test_layers_of_models_that_are_quantized():
+    module = torch.nn.Sequential(torch.nn.Linear(6, 6), scorch.nn.Linear(6, 4, density=0.5)).eval()
+    x = torch.randn(8, 6)
+    prepared = prepare_fx(module, get_default_qconfig_mapping("x86"), (x,))
+    torch.testing.assert_close(prepared(x), module(x))
+    assert type(prepared.get_submodule("1")) is scorch.nn.Linear
+    torch.testing.assert_close(convert_fx(prepared)(x), module(x), rtol=0, atol=0.05)
 
 
 def products(a, x):

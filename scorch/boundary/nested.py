@@ -1,7 +1,8 @@
 """Products of torch's jagged nested tensors with a SparseTensor: those of their values.
 
 A nested tensor answers a call before the SparseTensor beside it, by operators below autograd, where a
-gradient to a SparseTensor would be dense. Imported behind torch's module, which is imported at the first such call.
+gradient to a SparseTensor would be dense. Imported behind torch's module, which is imported at the first such
+call.
 """
 
 from __future__ import annotations
