@@ -30,7 +30,7 @@ def _rebuild_v1(
     """Loads a saved tensor. Files name it, so it only gets arguments; they are not trusted: it validates,
     or where there are no numbers yet, the first use of the tensor does."""
     self = wrap(layout(text, len(shape)), tuple(shape), tuple(arrays))
-    for part in () if _torch.fills_later() else self.parts:
+    for part in () if _torch.fills_later() or _torch.is_fake(self._val) else self.parts:
         core_of(part)
     self._is_param = is_param
     return self.requires_grad_(requires_grad)

@@ -21,6 +21,7 @@ from torch._functorch import eager_transforms, vmap
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch._lowrank import _svd_lowrank as svd_lowrank
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
 from torch.fx.experimental import proxy_tensor
@@ -342,8 +343,8 @@ def refuse_scripts(cls: type) -> None:
 def keep_whole(package: str) -> None:
     """torch.fx calls modules of a package, as those of torch.nn, and looks into none.
 
-    Not by what is a leaf: other tracers than torch.fx's own, as that of quantization, ask for other names. That
-    of make_fx calls modules with tensors.
+    Not by what is a leaf: other tracers than torch.fx's own, as that of quantization, ask for other names.
+    That of make_fx calls modules with tensors.
     """
 
     def calling(plainly: Callable) -> Callable:
@@ -595,6 +596,20 @@ def traces_step() -> bool:
     return note.rpartition(", in ")[2].startswith(_STEP)
 
 
+def is_fake(x: object) -> bool:
+    """Whether x is a tensor of FakeTensorMode, which has a shape and no numbers."""
+    return isinstance(x, FakeTensor)
+
+
+def refuse_fake(x: object) -> None:
+    """Raises NotImplementedError where numbers are needed and x has none."""
+    if is_fake(x):
+        raise NotImplementedError(
+            "FakeTensorMode: this needs numbers, which fake tensors have not: make SparseTensors and "
+            "layers outside of the mode, mode.from_tensor(A) is a fake of one"
+        )
+
+
 def fills_later() -> bool:
     """Whether torch loads a file of its older format: it makes all tensors first, and reads numbers then."""
     frame = sys._getframe(1)
@@ -774,6 +789,8 @@ def has_numbers(x: object) -> bool:
 
 def contents(*tensors: torch.Tensor) -> bytes:
     """A number for what tensors hold, whoever wrote it: torch does not count fused optimizers or NumPy."""
+    for x in tensors:
+        refuse_fake(x)
     return _C.fingerprint(tuple([x if x.is_contiguous() else x.contiguous() for x in tensors]))
 
 

@@ -6,9 +6,11 @@ looking for anomalies, and modes that see every call.
 
 import contextlib
 import copy
+import io
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -301,3 +303,21 @@ def test_relations_are_trained_after_inference(bases):
     found = trained(lambda A, x: convolution(x, A), relations, random(6, 4), True)
     wanted = trained(lambda A, x: convolution(x, A), relations.clone(), random(6, 4), False)
     torch.testing.assert_close(found, wanted)
+
+
+def test_fake_tensors():
+    """Outside of their mode and in it; what needs numbers says so."""
+    file, mode = io.BytesIO(), FakeTensorMode()
+    A = scorch.sparse(torch.eye(3, 4))
+    torch.save(A, file)
+    a, x = mode.from_tensor(A), mode.from_tensor(torch.ones(4, 2))
+    assert (a @ x).shape == (3, 2) and type(a @ x) is type(x)
+    file.seek(0)
+    with mode:
+        assert (torch.load(file) @ x).shape == (3, 2)
+        for f in (
+            lambda: scorch.nn.Linear(6, 4, density=0.5),
+            lambda: scorch.nn.GCNConv(4, 2)(x.new_empty(3, 4), mode.from_tensor(scorch.sparse(torch.eye(3)))),
+        ):
+            with pytest.raises(NotImplementedError, match="FakeTensorMode: this needs numbers"):
+                f()

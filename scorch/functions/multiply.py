@@ -42,7 +42,7 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
         return recorded_product(a, x, kind) if 0 < x.dim() < 3 and not x.is_neg() else NotImplemented
     core = a.__dict__.get("_core")
     if core is None or _torch.DEBUG_STAGES:
-        if _torch.DEBUG_STAGES or not _C.plain():
+        if _torch.DEBUG_STAGES or not _C.plain() or _torch.is_fake(a._val):
             return NotImplemented
         if is_composed(a._fmt):
             if not isinstance(x, torch.Tensor) or turns(a, x, kind):

@@ -123,6 +123,7 @@ def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype 
 
 def _converted(source: torch.Tensor | _C.Core, dtype: torch.dtype, form: Layout, wide: bool) -> SparseTensor:
     """A dense tensor or a core in a format, with values of a type."""
+    _torch.refuse_fake(source)
     made = from_result(*_C.convert(source, form.text, wide))
     return made if made._val.dtype == dtype else made.to(dtype)
 

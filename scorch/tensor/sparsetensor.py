@@ -55,6 +55,7 @@ def core_of(self: SparseTensor) -> _C.Core:
     """What the extension knows of this tensor; made at the first use, validating the structure."""
     core = self.__dict__.get("_core")
     if core is None:
+        _torch.refuse_fake(self._val)
         made, origin = self.__dict__.pop("_made", False), self.__dict__.pop("_origin", None)
         if origin is not None:
             core = origin.with_values(self._val)
