@@ -773,6 +773,14 @@ def is_out_of_reach(x: torch.Tensor) -> bool:
     return level > 0 and (top is None or top.level() < level)
 
 
+def refuse_batched(*_: object) -> None:
+    """Raises NotImplementedError: of a batch of torch's older kind, which is no level of functorch."""
+    raise NotImplementedError(
+        "is_grads_batched=True and jacobian(vectorize=True) batch derivatives in a way that kernels cannot "
+        "read: use torch.func.jacrev or jacfwd, torch.func.vmap over torch.func.vjp, or vectorize=False"
+    )
+
+
 def has_numbers(x: object) -> bool:
     """Whether the numbers of x can be looked at: it belongs to no graph, and to no batch of torch.vmap."""
     if not isinstance(x, torch.Tensor):

@@ -54,3 +54,18 @@ def test_batches_of_gradients_that_kernels_cannot_read_are_refused():
         with pytest.raises(NotImplementedError, match=r"jacrev"):
             torch.autograd.functional.jacobian(f, x, vectorize=True)
         torch.testing.assert_close(torch.func.jacrev(f)(x), wanted)
+
+
+@pytest.mark.parametrize("strategy", ["reverse-mode", "forward-mode"])
+def test_batches_of_derivatives_to_values_say_what_to_use(strategy):
+    a = scorch.sparse(DENSE, "csr")
+    for f in (lambda b: b @ torch.ones(b.shape[1], 2), lambda b: b.sum()):
+        if strategy == "forward-mode" and f(a).dim() == 0:
+            continue  # nothing but torch's own, which can
+        with pytest.raises(NotImplementedError, match=r"jacrev or jacfwd"):
+            torch.autograd.functional.jacobian(
+                lambda v: f(scorch.map(a, lambda _: v)),  # noqa: B023
+                a.values(),
+                vectorize=True,
+                strategy=strategy,
+            )

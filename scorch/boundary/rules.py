@@ -363,3 +363,4 @@ for _name, _last, _single in (("evaluate", "run", True), ("program", "run_many",
     _op = getattr(torch.ops.scorch, _name).default
     _lib.impl(_name, _kernel(_op, getattr(torch.ops.scorch, _last).default, _single), "Autograd")
     torch.library.register_vmap(f"scorch::{_name}", _batched(_op, _single), lib=_lib)
+    _lib.impl(_name, _torch.refuse_batched, "Batched")

@@ -152,16 +152,10 @@ class _Call(_torch.AutogradNode):
         return None, None, *gradients_by(ctx.program, ctx.ranks, wanted, given, call.add)
 
 
-_BATCHED = (
-    "is_grads_batched=True and jacobian(vectorize=True) batch gradients in a way that kernels cannot read: "
-    "use torch.func.jacrev, torch.func.vmap over torch.func.vjp, or vectorize=False"
-)
-
-
 def _dense(grad: torch.Tensor) -> torch.Tensor:
     """A gradient to a dense tensor, but no negative view, as parts of complex tensors are."""
     if _torch.is_legacy_batchedtensor(grad):
-        raise NotImplementedError(_BATCHED)
+        _torch.refuse_batched()
     return grad.to_dense() if _sparse(grad) else grad.resolve_neg()
 
 

@@ -54,6 +54,8 @@ class _Values(_torch.AutogradNode):
     def backward(ctx, grad):
         if grad is None:
             return None
+        if _torch.is_legacy_batchedtensor(grad):
+            _torch.refuse_batched()
         if grad._is_zerotensor():  # without memory, as of sgn
             grad = torch.zeros_like(grad)
         return _of_structure(ctx.structure, grad.contiguous())
