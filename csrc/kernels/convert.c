@@ -120,12 +120,16 @@ static way *shortcut(const sc_tensor *source, const sc_format *to)
 /* Whether rows of this dimension, all of them, are not many more than the entries. */
 static bool dense_rows(const sc_tensor *t, int dim) { return t->view.dim[dim] <= 4 * t->view.nval + 65536; }
 
-/* Rows from which a short way leads to the target, and to which short ways lead from the source; false: there are none. */
+static bool repeats(const sc_format *f) { return !f->level[f->nlevel - 1].unique; }
+
+/* Rows from which a short way leads to the target, and to which short ways lead from the source; false: there are none,
+ * or the target stores entries of one place that rows would add up. */
 static bool by_way(const sc_tensor *from, const sc_format *to, sc_format *rows)
 {
     const bool across = csr(to);
     sc_format unused;
     if (to->ndim != 2 || !to->nlevel || !from->format.nlevel || (across && csr(&from->format))) return false;
+    if (repeats(&from->format) && repeats(to)) return false;
     const int dim = (across ? &from->format : to)->level[0].dim;
     sc_tensor between = *from;
     between.format = *rows = sc_convert_rows(dim);

@@ -28,7 +28,7 @@ from ..tensor.entries import (
     summed_type,
     unravel,
 )
-from ..tensor.format import pads
+from ..tensor.format import pads, repeats
 from ..tensor.index import axes, axis
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import plain_values
@@ -140,7 +140,8 @@ def sum_(
     given = input._val.dtype
     of = dtype or (given if given.is_floating_point else torch.int64)
     few = input._ndim - len(dims) < 2
-    counted = few and of is torch.int64 and given is torch.bool  # as kernels do by themselves
+    # Kernels count what is true by themselves, each entry of those that are one.
+    counted = few and of is torch.int64 and given is torch.bool and not repeats(input._fmt)
     a = input if of is given or counted else input.to(of)
     joins = torch.compiler.is_dynamo_compiling()  # other calls, as a program
     if len(dims) == a._ndim and not joins and not pads(a._fmt):

@@ -152,6 +152,8 @@ class Composed(SparseTensor):
         kept = self.__dict__.get("_slots")
         if kept is None or kept[0] != written:
             with _torch.plainly():
+                for part in self.parts:  # a file may have brought any structure
+                    core_of(part)
                 values = torch.empty(self._val.shape[0], dtype=self._val.dtype, device="cpu")
                 found, there = _stored(self._like((*structure, values)))
                 key, slot = torch.unique(found, return_inverse=True)
