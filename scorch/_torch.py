@@ -415,9 +415,9 @@ def follow_components(cls: type, component: Callable, assembled: Callable) -> No
 
 def follow(made: torch.Tensor, x: torch.Tensor) -> None:
     """make_fx takes made, which is x detached, for x."""
-    mode = proxy_tensor.get_proxy_mode()
-    if mode is not None and x in mode.tracer.tensor_tracker:
-        mode.tracer.tensor_tracker[made] = mode.tracer.tensor_tracker[x]
+    tracked = proxy_tensor.get_proxy_mode().tracer.tensor_tracker if makes_fx() else {}
+    if x in tracked:
+        tracked[made] = tracked[x]
 
 
 def _refuse_pre_dispatch(array: torch.Tensor) -> None:
@@ -862,9 +862,14 @@ _dispatch_modes = torch._C._len_torch_dispatch_stack
 _compiles = torch.compiler.is_compiling if _KNOWS else _is_compiling
 
 
+def makes_fx() -> bool:
+    """Whether make_fx makes a graph, and not for torch.compile, which knows components by itself."""
+    return _dispatch_modes() > 0 and proxy_tensor.get_proxy_mode() is not None and not _compiles()
+
+
 def is_compiling() -> bool:
     """Whether a graph is made, of make_fx too, which does not record what a call looks at numbers for."""
-    return _compiles() or (_dispatch_modes() > 0 and proxy_tensor.get_proxy_mode() is not None)
+    return _compiles() or makes_fx()
 
 
 def in_transform() -> bool:

@@ -49,7 +49,7 @@ def _each(f: Callable) -> Callable:
 
 def _detach(a: SparseTensor) -> SparseTensor:
     """The arrays themselves: they belong to no graph, unless calls are traced or transformed."""
-    recorded = a._val.requires_grad or _torch.in_transform() or not _C.plain()
+    recorded = a._val.requires_grad or _torch.in_transform() or _torch.makes_fx()
     if a.__class__ is SparseTensor and not recorded:
         return _C.like(a, a._val)
     arrays = a._arrays()

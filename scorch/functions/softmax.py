@@ -59,7 +59,9 @@ def _is_direct(a: SparseTensor, dim: int, dtype: torch.dtype | None) -> bool:
 
 def _recorded(values: torch.Tensor) -> bool:
     """Whether a backward pass may be asked for, and no other derivative."""
-    if _torch.is_compiling() or _torch.in_transform():
+    if torch.compiler.is_dynamo_compiling() or torch.compiler.is_exporting() or _torch.in_transform():
+        return False
+    if _torch.makes_fx():
         return False
     return torch.is_grad_enabled() and values.requires_grad
 
