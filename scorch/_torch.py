@@ -415,7 +415,7 @@ def follow_components(cls: type, component: Callable, assembled: Callable) -> No
 
 def follow(made: torch.Tensor, x: torch.Tensor) -> None:
     """make_fx takes made, which is x detached, for x."""
-    tracked = proxy_tensor.get_proxy_mode().tracer.tensor_tracker if makes_fx() else {}
+    tracked = proxy_tensor.get_proxy_mode().tracer.tensor_tracker
     if x in tracked:
         tracked[made] = tracked[x]
 
@@ -466,8 +466,10 @@ def unknown_size() -> int:
     env = context._shape_env
     if env is None:
         return context.new_dynamic_size()  # which refuses
+    from torch.fx.experimental.symbolic_shapes import _constrain_range_for_size
+
     n = env.create_unbacked_symint()
-    torch._check(n >= 0)
+    _constrain_range_for_size(n)
     getattr(env, "ignorable_fresh_unbacked_symbols", []).append(n.node._expr)
     return n
 

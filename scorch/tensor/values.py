@@ -64,7 +64,7 @@ class _Values(_torch.AutogradNode):
 def _detached(values: torch.Tensor) -> torch.Tensor:
     """The values, detached; in a graph of make_fx they are the same, and gradients flow through it."""
     made = values.detach()
-    if not _C.plain():
+    if _torch.makes_fx():
         _torch.follow(made, values)
     return made
 
