@@ -190,8 +190,36 @@ static void test_handles(void)
     for (int k = 0; k < MANY; k++) r = product(20 + k), old[k] = handle_of(&r);
     CHECK(stats().kept_keys == 2 * MANY);
     forget_all();
-    for (int k = 0; k < 3 * MANY; k++) r = product(120 + k), handle_of(&r);
-    for (int k = 0; k < MANY; k++) CHECK(!is_kept(old[k]));
+    for (int k = 0; k < 3 * MANY; k++) {
+        r = product(120 + k), handle_of(&r);
+        r.dim[0][0] = 43, handle_of(&r); /* by the same text, so requests come to all places */
+        for (int q = 0; q < MANY; q++) CHECK(!is_kept(old[q]));
+    }
+}
+
+static int threads = 1;
+static int width(void) { return threads; }
+
+static void run_alone(sc_body *body, void *arg, int n)
+{
+    (void)n;
+    body(arg, 0, 1);
+}
+
+/* A program was chosen for the threads there were: its handle is none for another number. */
+static void test_threads(void)
+{
+    const sc_request r = product(17);
+    sc_team_install(&(sc_team){run_alone, width});
+    forget_all();
+    const uint64_t one = handle_of(&r);
+    threads = 2;
+    CHECK(!is_kept(one));
+    const uint64_t two = handle_of(&r);
+    CHECK(two != one && is_kept(two));
+    threads = 1;
+    CHECK(is_kept(one) && !is_kept(two) && handle_of(&r) == one);
+    sc_team_install(NULL);
 }
 
 /* A request that fails leaves nothing, and fails the same way again. */
@@ -287,6 +315,7 @@ int main(void)
     test_sharing();
     test_references();
     test_handles();
+    test_threads();
     test_failing();
     test_order();
     test_bound();
