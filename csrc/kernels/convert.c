@@ -128,7 +128,8 @@ static bool by_way(const sc_tensor *from, const sc_format *to, sc_format *rows)
 {
     const bool across = csr(to);
     sc_format unused;
-    if (to->ndim != 2 || !to->nlevel || !from->format.nlevel || (across && csr(&from->format))) return false;
+    if (to->ndim != 2 || sc_format_is_dense(&from->format) || sc_format_is_dense(to)) return false;
+    if (across && csr(&from->format)) return false;
     if (repeats(&from->format) && repeats(to)) return false;
     const int dim = (across ? &from->format : to)->level[0].dim;
     sc_tensor between = *from;
@@ -183,9 +184,7 @@ static int convert(const sc_conversion *c)
     sc_format rows;
     if (c->fill != 0) return long_way(c);
     way *short_way = c->where || all ? NULL : shortcut(c->from, &c->to->format);
-    if (!short_way && !sc_format_is_dense(&c->from->format) && !sc_format_is_dense(&c->to->format) &&
-        by_way(c->from, &c->to->format, &rows))
-        return sc_convert_by_way(c, &rows, convert);
+    if (!short_way && by_way(c->from, &c->to->format, &rows)) return sc_convert_by_way(c, &rows, convert);
     if (!short_way && !c->where && !all && sc_convert_folds(c)) return sc_convert_fold(c, long_way);
     if (!short_way && unique(&c->from->format) && sc_convert_has_tail(c)) return sc_convert_tail(c, convert);
     return short_way ? short_way(c) : long_way(c);
@@ -208,8 +207,7 @@ static int convert_through(sc_conversion *c)
         c->lent = true;
         rc = convert(c);
     }
-    for (int64_t i = 0; !rc && c->perm && *c->perm && i < c->to->view.nval; i++)
-        if ((*c->perm)[i] >= 0) (*c->perm)[i] = at[(*c->perm)[i]];
+    if (!rc && c->perm && *c->perm) sc_convert_lead(*c->perm, c->to->view.nval, at);
     sc_work_give(at);
     sc_work_give(val);
     return rc;

@@ -132,6 +132,8 @@ int sc_convert_fold(const sc_conversion *, int (*of_entries)(const sc_conversion
 /* Tensors of distinct entries that end in dense levels, to formats that end in the same; convert does what is above. */
 bool sc_convert_has_tail(const sc_conversion *);
 int sc_convert_tail(const sc_conversion *, int (*convert)(const sc_conversion *));
+/* perm[i] = first[perm[i]], but for padding: of a conversion behind another. */
+void sc_convert_lead(int64_t *perm, int64_t n, const int64_t *first);
 /* By way of rows that are all there, of dimension 0 or 1. */
 sc_format sc_convert_rows(int dim);
 int sc_convert_by_way(const sc_conversion *, const sc_format *rows, int (*convert)(const sc_conversion *));

@@ -21,8 +21,8 @@ static void *take(void *ctx, int what, int level, sc_dtype t, int64_t n)
 }
 
 typedef struct {
-    const int64_t *first;
     int64_t *perm;
+    const int64_t *first;
 } leading;
 
 static void lead_range(void *arg, int lane, int64_t begin, int64_t end)
@@ -32,6 +32,9 @@ static void lead_range(void *arg, int lane, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++)
         if (x->perm[i] >= 0) x->perm[i] = x->first[x->perm[i]];
 }
+
+void sc_convert_lead(int64_t *perm, int64_t n, const int64_t *first)
+{ sc_parallel_ranges(sc_team_lanes((double)n), n, lead_range, &(leading){perm, first}); }
 
 sc_format sc_convert_rows(int dim)
 {
@@ -53,9 +56,7 @@ int sc_convert_by_way(const sc_conversion *c, const sc_format *way, int (*conver
     from_rows.from = &rows, from_rows.lent = from_rows.passing = true;
     if (!first) from_rows.perm = NULL; /* entries were added up */
     if (!rc) rc = convert(&from_rows);
-    if (!rc && first && *c->perm)
-        sc_parallel_ranges(sc_team_lanes((double)c->to->view.nval), c->to->view.nval, lead_range,
-                           &(leading){first, *c->perm});
+    if (!rc && first && *c->perm) sc_convert_lead(*c->perm, c->to->view.nval, first);
     for (int k = 0; k < TAKES; k++) sc_work_give(x.taken[k]);
     return rc;
 }

@@ -123,10 +123,7 @@ Val *ahead_last(Low *l, const Tensor *t, int level)
 
 /* Values that lie in another order are as far apart as rows are. */
 static void prefetch_value(Low *l, const Tensor *t, Val *pos)
-{
-    Val *place = lower_load_index(l, lower_buf(l, B_PERM, t, 0), pos);
-    ahead_values(l, t, lower_let(l, "value", place), 1);
-}
+{ ahead_values(l, t, lower_let(l, "value", lower_value_place(l, t, pos)), 1); }
 
 void ahead_fetch(Low *l, const Nest *n, Val *pos)
 {

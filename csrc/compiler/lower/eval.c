@@ -64,7 +64,7 @@ static void strided_address(Low *l, const Expr *e, Address *a)
     for (int d = 0; d < t->ndim; d++) add_term(l, a, e, d, lower_stride(l, t, d));
 }
 
-static Val *value_place(Low *l, const Tensor *t, Val *pos)
+Val *lower_value_place(Low *l, const Tensor *t, Val *pos)
 { return t->perm ? lower_load_index(l, lower_buf(l, B_PERM, t, 0), pos) : pos; }
 
 /* The position of a stored entry; a dense last level may be the vector index, and a result's own levels follow those
@@ -76,7 +76,7 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     const int n = r->like ? r->shared : t->format.nlevel, level = lower_level(l, t);
     Index ix = tensor_level_index(t, n - 1);
     if (level >= n) {
-        a->base = r->role != T_IN ? w->pos[n] : value_place(l, t, w->pos[n]);
+        a->base = r->role != T_IN ? w->pos[n] : lower_value_place(l, t, w->pos[n]);
     } else {
         const Fibre *f = l->e.vec.fibre;
         if (level != n - 1 || !is_vec(l, ix) || !index_same(ix, l->e.vec.ix) ||
@@ -177,7 +177,7 @@ static Val *sum_run(Low *l, const Tensor *t)
     Type type = {(uint8_t)p->type, 1};
     Local *sum = lower_mut(l, t->name, val_const(p, type, 0));
     Stmt *s = lower_for(l, "q", w->lo, w->hi, 1, &outer);
-    Val *v = val_load(p, lower_buf(l, B_VAL, t, 0), 1, value_place(l, t, val_local(p, s->local)), NULL);
+    Val *v = val_load(p, lower_buf(l, B_VAL, t, 0), 1, lower_value_place(l, t, val_local(p, s->local)), NULL);
     lower_set(l, sum, val_op(p, O_ADD, val_local(p, sum), val_cast(p, type, v)));
     l->tail = outer;
     return val_local(p, sum);

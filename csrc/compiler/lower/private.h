@@ -400,6 +400,7 @@ void turn_lower(Low *, const Nest *loop, void (*in_order)(Low *, const Nest *));
 Address lower_address(Low *, const Expr *, bool twice); /* twice: it stands in a load and in a store */
 Val *lower_piece_at(Low *, const Address *);            /* of the current piece */
 Val *lower_value(Low *, const Expr *);
+Val *lower_value_place(Low *, const Tensor *, Val *pos); /* where the value at a position lies */
 void lower_eval(Low *, const Nest *);
 void lower_assign(Low *, const Expr *lhs, Op, Val *);
 void lower_hoist(Low *, const Expr *); /* what a vector loop takes in every turn is computed in front of it */
