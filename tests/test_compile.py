@@ -15,6 +15,7 @@ from torch.ao.quantization.quantize_fx import convert_fx, prepare_fx
 import scorch
 import scorch.nn
 from scorch import _C, _torch
+from scorch._torch import state
 
 
 @pytest.fixture(autouse=True)
@@ -914,9 +915,9 @@ def test_what_runs_while_a_graph_is_made_is_told():
     told = []
 
     def backend(graph, _):
-        told.append(_torch.is_compiling() and _torch._is_compiling() and _torch._makes_graph())
+        told.append(_torch.is_compiling() and state._is_compiling() and state.makes_graph())
         return graph
 
     torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
     assert told == [True]
-    assert not (_torch.is_compiling() or _torch._is_compiling())
+    assert not (_torch.is_compiling() or state._is_compiling())

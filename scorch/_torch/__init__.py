@@ -1,0 +1,96 @@
+"""Everything that torch calls private, and the connection of the extension to torch.
+
+Other rooms say ``_torch.name``; what changes with a version of torch is changed in here.
+"""
+
+# ruff: noqa: F401
+from torch._C import DisableTorchFunctionSubclass
+from torch._C._functorch import is_legacy_batchedtensor
+from torch._functorch import eager_transforms, vmap
+from torch._lowrank import _svd_lowrank as svd_lowrank
+
+from .arguments import broadcast, is_foreign, nn, one_by_one, parse_to, parts_of, under_one_name
+from .callers import (
+    HOOKS,
+    asked_by_torch,
+    caller,
+    fills_later,
+    in_attention,
+    is_unwatched,
+    replace,
+    traces_attention,
+    traces_step,
+)
+from .extension import DEBUG_STAGES, VALIDATES
+from .sizes import divides, surely, symbols_in, unknown_size
+from .state import (
+    PLAIN,
+    Symbol,
+    any_requires_grad,
+    below_autograd,
+    beneath_transforms,
+    has_numbers,
+    in_backward,
+    in_final_graph,
+    in_forward_mode,
+    in_functorch,
+    in_graph,
+    in_transform,
+    is_compiling,
+    is_differentiated,
+    is_fake,
+    is_out_of_reach,
+    is_tracing,
+    is_wrapped,
+    lasting,
+    makes_fx,
+    numbers_of,
+    outside_graphs,
+    plainly,
+    refuse_batched,
+    refuse_fake,
+)
+from .symbols import (
+    are_symbols,
+    follow,
+    follow_components,
+    keep_whole,
+    noted,
+    refuse_in_results,
+    refuse_jit,
+    refuse_script,
+    refuse_scripts,
+    symbol_in,
+    symbolic,
+)
+from .tensors import (
+    address,
+    adopt,
+    as_tensor,
+    contents,
+    count_elements,
+    find_room,
+    is_read_only,
+    is_unfilled,
+    new_wrapper,
+    protected,
+    version_of_structure,
+)
+from .tracing import (
+    AutogradNode,
+    add_wrapper_call,
+    admit_nodes,
+    apart,
+    before_graphs,
+    between_graphs,
+    constant,
+    entries,
+    entry,
+    is_given_to_graph,
+    mark_dynamic,
+    node,
+    only_below_autograd,
+    single_level,
+    unmark_dynamic,
+    untraced,
+)

@@ -1,0 +1,88 @@
+"""Who called: code of torch that is answered in a way of its own; functions that get another meaning."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+
+import torch
+from torch.nn.modules.module import _has_any_global_hook
+from torch.serialization import _legacy_load
+
+from .state import makes_graph
+
+
+def replace(owner: object, name: str, by: Callable[[Callable], Callable]) -> None:
+    """Gives a function of torch, or a method, another meaning, made of the one it has."""
+    plainly = getattr(owner, name)
+    setattr(owner, name, wraps(plainly)(by(plainly)))
+
+
+def asked_by_torch() -> bool:
+    """Whether torch's own code called the function that asks."""
+    return sys._getframe(2).f_globals.get("__name__", "").startswith("torch.")
+
+
+def caller() -> str:
+    """The module whose code called into this package; empty where it was C."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scorch."):
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "") if frame is not None else ""  # autograd's thread has no other
+
+
+_STEP = "_single_tensor_"  # how functions of torch.optim begin
+_ATTENTION = ("multi_head_attention_forward", "merge_masks")
+
+
+def in_attention(*where: str) -> bool:
+    """Whether a function of torch's multi-head attention, any or one of these, called into this package."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("scorch.", "torch.")):
+        if frame.f_code.co_name in (where or _ATTENTION):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def traces_attention() -> bool:
+    """Whether torch.compile traces such a function: the graph that it makes does not say so."""
+    context = sys.modules["torch._guards"].TracingContext if makes_graph() else None
+    return context is not None and any(f.name in _ATTENTION for f in context.extract_stack())
+
+
+def traces_step() -> bool:
+    """Whether torch.compile, or a backend at its graph, is in what torch steps one parameter by."""
+    if not makes_graph():
+        return False
+    frames = sys.modules["torch._guards"].TracingContext.extract_stack()
+    if frames:
+        return frames[-1].name.startswith(_STEP)
+    note = sys.modules["torch.fx.traceback"].get_current_meta().get("stack_trace") or ""
+    return note.rpartition(", in ")[2].startswith(_STEP)
+
+
+def fills_later() -> bool:
+    """Whether torch loads a file of its older format: it makes all tensors first, and reads numbers then."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not _legacy_load.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
+HOOKS = (  # where a module keeps those of its calls
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_is_full_backward_hook",
+)
+
+
+def is_unwatched(module: torch.nn.Module, kind: type) -> bool:
+    """Whether a call of the module is that of its class, of which no hook is told."""
+    return type(module) is kind and not (_has_any_global_hook() or any(getattr(module, h) for h in HOOKS))

@@ -1,0 +1,111 @@
+"""Tensors and their memory: none, memory that nobody may write, and what arrays hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+
+from .. import _C
+from .state import any_requires_grad, in_graph, is_compiling, is_wrapped, refuse_fake
+from .tracing import untraced
+
+
+def count_elements(shape: Sequence[int]) -> None:
+    """Raises ValueError where a shape has more elements than torch can count."""
+    if math.prod(map(int, shape)) >= 2**63:
+        raise ValueError(
+            f"expected a shape of fewer than 2^63 elements, which torch counts, got {tuple(shape)}"
+        )
+
+
+@untraced
+def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
+    """A tensor of ``cls`` without storage; reading its address raises."""
+    try:
+        self = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=values.dtype, device=values.device)
+    except RuntimeError:
+        count_elements(shape)
+        raise
+    torch._C._set_throw_on_mutable_data_ptr(self)
+    return self
+
+
+def adopt(cls: type, record: Callable, core_of: Callable, single: dict) -> None:
+    """Tells the extension of the class, whose objects it makes from then on as :func:`new_wrapper` does."""
+    make, seal = torch.Tensor._make_wrapper_subclass, torch._C._set_throw_on_mutable_data_ptr
+    _C.adopt(cls, make, seal, any_requires_grad, record, core_of, single)
+
+
+def protected(x: torch.Tensor) -> torch.Tensor:
+    """x, over read-only memory, which torch must not write: it raises instead, of views too.
+
+    Such a tensor can be read and computed with; what hands out its address (``data_ptr``, ``numpy``) raises.
+    A copy where this torch cannot do that.
+    """
+    if not hasattr(torch._C, "_construct_storage_from_data_pointer"):
+        return x.clone()
+    torch._C._set_throw_on_mutable_data_ptr(x)
+    return x
+
+
+def is_read_only(x: torch.Tensor) -> bool:
+    """Whether torch lets nobody write the memory of a plain tensor."""
+    if is_compiling():
+        return False
+    try:
+        x.data_ptr()
+    except RuntimeError:
+        return type(x) in (torch.Tensor, torch.nn.Parameter) and not is_wrapped(x)
+    return False
+
+
+def address(x: torch.Tensor) -> int:
+    """Where the first element of a tensor is."""
+    return torch._C._data_address(x) + x.storage_offset() * x.element_size()
+
+
+def readable(x: torch.Tensor) -> torch.Tensor | None:
+    """A tensor over the memory of one that nobody may write, for the extension to read; None: x has none."""
+    if not x.is_cpu or x.layout is not torch.strided or not is_read_only(x):
+        return None
+    n = x.untyped_storage().nbytes()
+    memory = torch._C._construct_storage_from_data_pointer(torch._C._data_address(x), x.device, n)
+    twin = torch.empty(0, dtype=x.dtype, device="cpu").set_(memory, x.storage_offset(), x.shape, x.stride())
+    twin._memory_of = x.detach()  # which holds it
+    return twin
+
+
+def contents(*tensors: torch.Tensor) -> bytes:
+    """A number for what tensors hold, whoever wrote it: torch does not count fused optimizers or NumPy."""
+    for x in tensors:
+        refuse_fake(x)
+    return _C.fingerprint(tuple([x if x.is_contiguous() else x.contiguous() for x in tensors]))
+
+
+def version_of_structure(x: torch.Tensor) -> int:
+    """What is another when pos or crd was written to by torch; nobody else should, so they are not read."""
+    return 0 if x.is_inference() else x._version
+
+
+def as_tensor(x: object, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """``torch.as_tensor``; what is no tensor becomes one on the CPU, wherever torch makes them by default."""
+    return torch.as_tensor(x, dtype=dtype, device=x.device if isinstance(x, torch.Tensor) else "cpu")
+
+
+def is_unfilled(x: object) -> bool:
+    """Whether x is a tensor of zeros that torch has no memory for."""
+    return isinstance(x, torch.Tensor) and x._is_zerotensor()
+
+
+def find_room(n: int, each: int, what: str, instead: str = "") -> None:
+    """Raises MemoryError where the system has no room for n of ``what``, of so many bytes each.
+
+    Arrays that are filled one after the other would have the process killed where each by itself has room.
+    In a graph nobody knows n.
+    """
+    if not in_graph() and not _C.fits(n * each):
+        raise MemoryError(
+            f"out of memory: {n} {what} of {each} bytes each, {n * each * 1e-9:.3f} GB in all{instead}"
+        )
