@@ -54,6 +54,28 @@ def _zeros(
     return j + torch.searchsorted(passed, of * (n + 1) + j, right=True) - start[of]
 
 
+_BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
+
+
+def _as_integers(values: torch.Tensor, largest: bool) -> torch.Tensor:
+    """Integers that ascend as numbers come in an order, the same for equal ones; zeros have one sign.
+
+    torch sorts a million of them in a tenth of the time that it takes for numbers.
+    """
+    if values.dtype.is_floating_point:
+        wide = values if values.dtype in _BITS else values.float()
+        bits = wide.view(_BITS[wide.dtype])
+        most = torch.iinfo(bits.dtype).max
+        values = torch.where(wide.isnan(), most, torch.where(bits < 0, bits ^ most, bits))
+    return ~values if largest else values
+
+
+def _in_rows(row: torch.Tensor, values: torch.Tensor, largest: bool) -> torch.Tensor:
+    """The order of entries by rows and there by their values, of equal ones as they come."""
+    order = torch.argsort(_as_integers(values, largest), stable=True)
+    return order[torch.argsort(row[order], stable=True)]
+
+
 def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
     """Columns [rows, high - low] of the entries at these places of the order of each row."""
     rows, n = math.prod(e.shape[:-1]), e.shape[-1]
@@ -66,8 +88,7 @@ def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
         above, (low < first)[row], (high > first + n - count)[row]
     )  # the others need no order
     at = places(sought)
-    order = at[torch.argsort(values[at], descending=largest, stable=True)]
-    order = order[torch.argsort(row[order], stable=True)]
+    order = at[_in_rows(row[at], values[at], largest)]
     owner = row[order]
     own, passed = counts(owner, rows), torch.where(low < first, 0, first)
     place = torch.arange(order.numel(), device="cpu") + (passed - own.cumsum(0) + own)[owner]
@@ -254,8 +275,7 @@ def _commonest(e: Entries) -> torch.Tensor:
     """Columns [rows] of the last entry that is the commonest of its row, the smallest of several."""
     rows, n = math.prod(e.shape[:-1]), e.shape[-1]
     row, column, values = _nonzeros(e)
-    order = torch.argsort(values, stable=True)
-    order = order[torch.argsort(row[order], stable=True)]
+    order = _in_rows(row, values, False)
     owner, value = row[order], values[order]
     begins = torch.ones(order.numel(), dtype=torch.bool, device="cpu")
     begins[1:] = (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])
