@@ -21,6 +21,7 @@ from ..tensor.entries import (
 )
 from ..tensor.making import of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor
+from . import kernels
 from .pointwise import UNION, format_of, gather, is_known, is_scalar, merged
 from .writing import looked_up
 
@@ -56,21 +57,28 @@ def where(condition: torch.Tensor, input: object = None, other: object = None) -
 def _joined(f: Callable, operands: Sequence[object]) -> torch.Tensor:
     """f of operands at all places where one of the SparseTensors among them stores a value."""
     owners = [x for x in operands if isinstance(x, SparseTensor)]
-    if len(owners) == 2 and all(isinstance(x, SparseTensor) or is_scalar(x) for x in operands):
+    plain = all(isinstance(x, SparseTensor) or is_scalar(x) for x in operands)
+    if len(owners) == 2 and plain:
         return merged(_between(f, operands), "", *owners, UNION)
     shape = reduce(_torch.broadcast, [tuple(x.shape) for x in operands if isinstance(x, torch.Tensor)])
     first = owners[0].coalesce()
     if all(same_structure(first, x) for x in owners[1:]) and shape == tuple(first.shape):
         return first._with_values(f(*(_at(first, x) for x in operands)))
+    whole = next((x for x in owners if x._ndim == len(shape)), first)
+    format = format_of(whole, len(shape))
+    if plain:
+        each = [x._whole().coalesce() for x in owners]
+        made = kernels.meeting(_between(f, operands), "add", each, format)
+        if made is not None:
+            return made
     spread = [broadcast(x, shape) if isinstance(x, SparseTensor) else x for x in operands]
     keys = [ravel(x.indices, shape) for x in spread if isinstance(x, Entries)]
     union, slots = distinct(torch.cat(keys))
     slots = iter(slots.split([key.numel() for key in keys]))
     indices = unravel(union, shape)
     values = f(*(_placed(x, shape, indices, slots) for x in spread))
-    whole = next((x for x in owners if x._ndim == len(shape)), first)
     index = torch.int64 if any(x.index_dtype == torch.int64 for x in owners) else torch.int32
-    return build(Entries(shape, indices, values), format_of(whole, len(shape)), index)
+    return build(Entries(shape, indices, values), format, index)
 
 
 def _between(f: Callable, operands: Sequence[object]) -> Callable:

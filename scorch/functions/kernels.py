@@ -7,8 +7,9 @@ torch computes. Where kernels do not take the formats either, the coordinates de
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from itertools import accumulate, pairwise
 
 import torch
 
@@ -164,21 +165,28 @@ def _places(x: SparseTensor, dtype: torch.dtype) -> torch.Tensor:
     return torch.arange(1, len(x._val) + 1, dtype=dtype, device="cpu")
 
 
-def _summed(a: SparseTensor, b: SparseTensor, format: str) -> tuple[SparseTensor, list[torch.Tensor]] | None:
-    """A sum's structure, and for each entry the places of a's value and of b's; None where it is no kernel.
+def _summed(tensors: Sequence[SparseTensor], format: str) -> tuple[SparseTensor, list[torch.Tensor]] | None:
+    """A sum's structure, and for each entry the places of every tensor's value; None where it is no kernel.
 
-    The two places are one number, which is not zero where either stores: all of a dense sum's entries stay.
+    The places are one number, which is not zero where one stores: all of a dense sum's entries stay.
     """
-    shape, step = _torch.broadcast(a.shape, b.shape), len(b._val) + 1
-    size = math.prod(shape)
-    known = sum(len(x._val) * (size // max(x.numel(), 1)) for x in (a, b))
-    if step * (len(a._val) + 1) >= 2**63 or (size > _ROOM * known and forms_dense(a, b, format)):
+    bits = [len(x._val).bit_length() for x in tensors]
+    size = math.prod(reduce(_torch.broadcast, [x.shape for x in tensors]))
+    known = sum(len(x._val) * (size // max(x.numel(), 1)) for x in tensors)
+    large = size > _ROOM * known and any(forms_dense(x, y, format) for x, y in pairwise(tensors))
+    if sum(bits) >= 63 or large:
         return None
-    left, right = (_places(x, torch.int64) for x in (a, b))
-    made = evaluated("add", a._with_values(left * step), b._with_values(right), format)
-    if not isinstance(made, SparseTensor):
-        return None
-    return made, [made._val.div(step, rounding_mode="floor"), made._val % step]
+    made = None
+    for x, at in zip(tensors, accumulate(bits, initial=0), strict=False):
+        numbered = x._with_values(_places(x, torch.int64) << at)
+        made = numbered if made is None else evaluated("add", made, numbered, format)
+        if not isinstance(made, SparseTensor):
+            return None
+    places, rest = [], made._val
+    for n in bits:
+        places.append(rest & (1 << n) - 1)
+        rest >>= n
+    return made, places
 
 
 def _multiplied(
@@ -200,20 +208,20 @@ def _multiplied(
     return made, at
 
 
-def meeting(f: Callable, name: str, a: SparseTensor, b: SparseTensor, format: str) -> SparseTensor | None:
-    """f of the values of both where ``name``, a sum or a product, has entries, or None; eager calls alone.
+def meeting(f: Callable, name: str, tensors: Sequence[SparseTensor], format: str) -> SparseTensor | None:
+    """f of the values of all where a sum of them, or a product of two, has entries, or None; eager only.
 
-    Kernels compute the places of either's values, counted from 1: 0 is where the other alone stores.
+    Kernels compute the places of their values, counted from 1: 0 is where others alone store.
     """
     if _torch.is_compiling() or _torch.in_transform():
         return None
-    found = (_multiplied if name == "mul" else _summed)(a, b, format)
+    found = _multiplied(*tensors, format) if name == "mul" else _summed(tensors, format)
     if found is None:
         return None
     made, places = found
     values = [
         torch.cat([x._val.new_zeros(1), x.values()]).index_select(0, at)
-        for x, at in zip((a, b), places, strict=True)
+        for x, at in zip(tensors, places, strict=True)
     ]
     return made._with_values(f(*values))
 

@@ -190,7 +190,7 @@ def merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) 
     if kind == PRODUCT or not kernels.forms_dense(*pair, format):
         made = kernels.evaluated(name, *pair, format)
     if made is None:
-        made = kernels.meeting(f, "mul" if kind == PRODUCT else "add", *pair, format)
+        made = kernels.meeting(f, "mul" if kind == PRODUCT else "add", pair, format)
     if made is not None:
         return made
     x, y = broadcast(a, shape), broadcast(b, shape)
