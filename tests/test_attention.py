@@ -347,6 +347,7 @@ def test_vmap(of_mask):
 
 @pytest.mark.parametrize("format", ("csr", "bsr(2,2)"))
 def test_compiles_without_a_break(format):
+    """Nor where breaks are allowed."""
     mask = random_mask(30, 20)
     A, inputs = scorch.sparse(mask.float(), format=format), tensors(2, n=30, m=20, dtype=torch.float32)
     inputs = [x.requires_grad_() for x in inputs]
@@ -355,6 +356,9 @@ def test_compiles_without_a_break(format):
     torch.testing.assert_close(ours, plain)
     grads = (torch.autograd.grad(y.square().sum(), inputs) for y in (ours, plain))
     torch.testing.assert_close(*grads)
+    counter = torch._dynamo.testing.CompileCounter()
+    torch.compile(lambda q, k, v, A: scorch.attention(q, k, v, A) * 2, backend=counter)(*inputs, A)
+    assert counter.frame_count == 1
 
 
 @pytest.mark.parametrize("additive", (False, True))
@@ -579,6 +583,7 @@ def test_refusals():
         (ValueError, "batch extents", (q, k, v, torch.stack([A] * 3))),
         (ValueError, r"expected k \[2, 10, 8\]", (q, k[..., :4], v, A)),
         (ValueError, "2 to 4 dimensions", (q[0, 0], k[0, 0], v[0, 0], A)),
+        (ValueError, r"mask \[..., queries, keys\], got \[10\]", (q, k, v, A[0])),
     ):
         with pytest.raises(error, match=match):
             scorch.attention(*arguments)

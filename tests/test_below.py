@@ -247,6 +247,20 @@ def test_products_of_nested_tensors(f, compiled):
         assert torch.equal(a.grad.to_dense(), b.grad * (d != 0))
 
 
+def test_nested_tensors_of_the_older_layout():
+    """Only where torch has products of them: F.linear."""
+    x, y = (torch.nested.nested_tensor([torch.ones(2, 6), torch.ones(3, 6) * 2]) for _ in range(2))
+    layer = scorch.nn.Linear(6, 4, density=0.5)
+    a, bias = layer.weight, layer.bias
+    x.requires_grad_(), y.requires_grad_()
+    for f, g in ((F.linear(x, a, bias), F.linear(y, a.to_dense(), bias)), (layer(x), layer(y))):
+        assert f.is_nested and len(f.unbind()) == 2
+        for part, wanted in zip(f.unbind(), g.unbind(), strict=True):
+            torch.testing.assert_close(part, wanted)
+    F.linear(x, a).to_padded_tensor(0.0).sum().backward()
+    torch.testing.assert_close(x.grad.to_padded_tensor(0.0)[1], a.detach().to_dense().sum(0).expand(3, 6))
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_layer_of_nested_tensors(compiled):
     x = torch.nested.nested_tensor([torch.ones(2, 6), torch.ones(3, 6)], layout=torch.jagged)

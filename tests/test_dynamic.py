@@ -279,6 +279,8 @@ def test_expressions():
         assert scorch.is_sparse(scorch.einsum("ij,ij->ij", scorch.dynamic(y), x)) == (y is x)
     A = scorch.sparse(integers(10, 30, zeros=0.5), "csr")
     assert torch.equal(A @ h, A.to_dense() @ x)
+    negative = scorch.dynamic(torch.complex(x, x).conj().imag)
+    assert torch.equal(scorch.einsum("ij,jk->ik", negative, w), -x @ w) and negative.way(w) == h.way(w)
 
 
 def test_compiled_and_exported():

@@ -361,6 +361,27 @@ def test_torch_and_scipy_layouts():
     assert a.to_scipy().format == "csr"
 
 
+@pytest.mark.parametrize("format", ["csr", "coo", "csc", "bsr(2,3)"])
+@pytest.mark.parametrize(
+    "turn",
+    [
+        lambda a: a.to_sparse(),
+        lambda a: a.to_sparse_coo(),
+        lambda a: a.to_sparse(1),
+        lambda a: a.to_sparse_csr(),
+        lambda a: a.to_sparse_bsc((2, 3)),
+        lambda a: a.to_torch(torch.sparse_coo) * 1,
+    ],
+)
+def test_gradients_through_the_layouts_of_torch(format, turn):
+    a = scorch.sparse(matrix(), format).requires_grad_()
+    weights = torch.arange(48.0, dtype=matrix().dtype).view(8, 6)
+    (turn(a * 2).to_dense() * weights).sum().backward()
+    there = a.grad.to_dense() != 0
+    assert torch.equal(a.grad.to_dense()[there], 2 * weights[there])
+    assert bool(there[(matrix() != 0) & (weights != 0)].all())
+
+
 def test_memory_is_refused():
     a = scorch.sparse(matrix(), "csr")
     for refused in (

@@ -124,6 +124,19 @@ def test_a_number_of_entries_that_no_graph_knows_breaks_it():
         torch.testing.assert_close(torch.compile(f, backend="eager")(a), f(a))
 
 
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_a_layout_that_no_graph_has_breaks_it(layout):
+    """Its gradient goes through; with fullgraph=True the refusal says what it is."""
+    a, x = scorch.sparse(torch.eye(4)).requires_grad_(), torch.ones(4, 2)
+    f = lambda a, x: getattr(a * 2, f"to_sparse_{layout}")() @ x * 3  # noqa: E731
+    y = torch.compile(f, backend="aot_eager")(a, x)
+    torch.testing.assert_close(y, torch.full((4, 2), 6.0))
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), a)[0].to_dense(), torch.eye(4) * 12)
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match=f"a graph has no tensors of torch.sparse_{layout}: convert before"):
+        torch.compile(f, backend="aot_eager", fullgraph=True)(a, x)
+
+
 EYE = scorch.sparse(torch.eye(4))
 MADE = {
     "dense level": lambda x: scorch.einsum("ij,jk->ijk", EYE, x),

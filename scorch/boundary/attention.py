@@ -22,8 +22,8 @@ _BACKWARD = torch.ops.scorch.attention_backward.default
 # ---- shapes ----
 @torch.library.register_fake("scorch::attention_strips", lib=_lib)
 def _fake_strips(pos, crd, values, matrices, rows, columns, height, wide, zeros, places):
-    n = torch.library.get_ctx().new_dynamic_size()
-    k = 0 if places else torch.library.get_ctx().new_dynamic_size()
+    n = _torch.unknown_size()
+    k = 0 if places else _torch.unknown_size()
     return (
         pos.new_empty(matrices * (blocks_of(rows, height) + 1), dtype=torch.int64),
         pos.new_empty(n, dtype=torch.int32),
@@ -35,14 +35,14 @@ def _fake_strips(pos, crd, values, matrices, rows, columns, height, wide, zeros,
 
 @torch.library.register_fake("scorch::attention_words", lib=_lib)
 def _fake_words(mask, rows, columns):
-    blocks = torch.library.get_ctx().new_dynamic_size()  # of one it knows torch would ask if it is 1
+    blocks = _torch.unknown_size()  # of one it knows torch would ask if it is 1
     shape = mask.shape[0], blocks, columns
     return mask.new_empty(shape, dtype=torch.int64), mask.new_empty(4, dtype=torch.int64)
 
 
 @torch.library.register_fake("scorch::attention_listed", lib=_lib)
 def _fake_listed(words, rows, height):
-    n = torch.library.get_ctx().new_dynamic_size()
+    n = _torch.unknown_size()
     return (
         words.new_empty(words.shape[0] * (blocks_of(rows, height) + 1)),
         words.new_empty(n, dtype=torch.int32),

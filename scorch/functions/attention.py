@@ -42,7 +42,10 @@ def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor
             raise ValueError(
                 f"attention: expected q, k and v of 2 to 4 dimensions, got {name}: {list(x.shape)}"
             )
-    *lead, n, m = shape = list(mask.mask_shape() if isinstance(mask, Dynamic) else mask.shape)
+    shape = list(mask.mask_shape() if isinstance(mask, Dynamic) else mask.shape)
+    if len(shape) < 2:
+        raise ValueError(f"attention: expected a mask [..., queries, keys], got {shape}")
+    *lead, n, m = shape
     batch = list(q.shape[:-2])
     fits = len(lead) <= len(batch) and all(
         a in (1, b) for a, b in zip(lead, batch[len(batch) - len(lead) :], strict=True)

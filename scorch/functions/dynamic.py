@@ -342,7 +342,7 @@ class Dynamic:
         """What the product with a matrix w takes now: "dense", "rows" or "values"."""
         if self._valid is not None:
             return "rows"
-        x, w = _prepared(_as_matrix(self._x.detach()), w.detach())
+        x, w = _prepared(_as_matrix(self._x.detach().resolve_neg()), w.detach())
         return _choose(x, w, False)[0]
 
     def mask_shape(self) -> torch.Size:
@@ -503,7 +503,7 @@ _OPERANDS = {"input", "other", "mat2", "weight", "bias"}
 def resolved(h: Dynamic) -> torch.Tensor:
     """As an operand of an expression: sparse where most values are zero, and no gradient is asked of it."""
     _check_tiles(h)
-    x = h.to_dense()
+    x = h.to_dense().resolve_neg()
     if _torch.is_tracing(x) or (x.requires_grad and torch.is_grad_enabled()) or x.dim() < 2 or not x.numel():
         return x
     matrix = x.detach().reshape(-1, x.shape[-1])

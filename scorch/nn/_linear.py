@@ -281,7 +281,7 @@ class Linear(nn.Module):
 
     def _eager(self, x: torch.Tensor) -> torch.Tensor:
         values, bias = self.values, self.bias
-        if is_tracing(values, x, *([] if bias is None else [bias])):
+        if x.is_nested or is_tracing(values, x, *([] if bias is None else [bias])):
             return F.linear(x, self.weight, bias)
         rows = x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), self.in_features)
         y = linear_of_values(self._over(values), values, rows, bias)

@@ -23,10 +23,18 @@ TORCHS = {  # of each format with the arrays of one, blocks left out
 }
 
 
+def _refuse_graphs(what: str) -> None:
+    """Raises NotImplementedError in a graph, which ends there, or with fullgraph=True says this."""
+    if _torch.is_compiling():
+        raise NotImplementedError(
+            f"a graph has no tensors of {what}: convert before it, or leave out fullgraph=True"
+        )
+
+
 def to_coo(a: SparseTensor) -> torch.Tensor:
     """The COO tensor of torch, coalesced."""
     coo = a.coalesce() if a._fmt.startswith("compressed(0, nonunique)") else a.convert("coo")
-    *_, values = coo._arrays()
+    values = coo.values()
     indices = torch.stack([coo.crd(d) for d in range(a._ndim)]).long()
     return torch.sparse_coo_tensor(
         indices, values, a.shape, is_coalesced=True, check_invariants=False, device="cpu"
@@ -50,6 +58,7 @@ def to_torch(
         raise ValueError(f"expected a layout of torch, got {layout}")
     if a._ndim != 2:
         raise NotImplementedError(f"{layout} of {a._ndim} dimensions: use torch.sparse_coo")
+    _refuse_graphs(str(layout))
     name = COMPRESSED[layout]
     if blocksize is not None and not name.startswith("b"):
         raise ValueError(f"{layout} has no blocks, got blocksize={blocksize}")
@@ -78,8 +87,8 @@ def _to_hybrid(a: SparseTensor, sparse_dim: int) -> torch.Tensor:
     e = entries(a)
     lead, rest = e.shape[:sparse_dim], e.shape[sparse_dim:]
     key, slot = distinct(ravel(e.indices[:sparse_dim], lead))
-    values = e.values.new_zeros(key.numel() * math.prod(rest))
-    values[slot * math.prod(rest) + ravel(e.indices[sparse_dim:], rest)] = e.values.detach()
+    at = slot * math.prod(rest) + ravel(e.indices[sparse_dim:], rest)
+    values = e.values.new_zeros(key.numel() * math.prod(rest)).index_put((at,), e.values)
     return torch.sparse_coo_tensor(
         unravel(key, lead),
         values.view(-1, *rest),
@@ -116,6 +125,7 @@ def to_scipy(a: SparseTensor):
     """The SciPy sparse array of the nearest format (csr, csc, bsr, else coo), sharing memory if it can."""
     import scipy.sparse
 
+    _refuse_graphs("SciPy")
     name = a._fmt.partition("(")[0]
     if name in ("csr", "csc") and a._ndim == 2:
         make = getattr(scipy.sparse, f"{name}_array")
