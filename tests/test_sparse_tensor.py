@@ -650,6 +650,51 @@ def test_files_of_the_older_format_are_looked_through_at_the_first_use(fmt, weig
             use()
 
 
+TWO = torch.tensor([2, 1])
+READERS = {
+    "row": lambda a: a[2],
+    "column": lambda a: a[:, 3],
+    "rows": lambda a: a[TWO],
+    "slice": lambda a: a[1:],
+    "columns": lambda a: a[:, 1:],
+    "entry": lambda a: a[2, 3],
+    "entries": lambda a: a[TWO, TWO],
+    "part": lambda a: a.submatrix(TWO, TWO),
+    "take": lambda a: torch.take(a, TWO),
+    "gather": lambda a: a.gather(1, TWO.view(2, 1)),
+    "write": lambda a: a.__setitem__((2, 3), 5.0),
+    "joined": lambda a: torch.cat([a, a], 1),
+    "rolled": lambda a: a.roll(1, 0),
+    "turned": lambda a: a.flip(0),
+    "diagonal": lambda a: a.diagonal(),
+    "flat": lambda a: a.flatten(),
+    "indices": lambda a: a.indices(),
+    "largest": lambda a: a.topk(1),
+    "rows of an embedding": lambda a: torch.nn.functional.embedding(TWO, a),
+    "neighbours": lambda a: scorch.sample_neighbors(a, TWO, [2]),
+    "SciPy": lambda a: a.to_scipy(),
+    "torch": lambda a: a.to_torch(torch.sparse_csr),
+    "COO of torch": lambda a: a.to_sparse(),
+}
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_a_structure_that_torch_wrote_to_is_looked_at_again(read, format):
+    """Before anything is read by it, and not only by kernels."""
+    d = torch.arange(16.0).view(4, 4)
+    for array, at, value in (("pos", -1, 2**30), ("crd", -1, 2**30), ("crd", 0, 3)):
+        a = scorch.sparse(d, format).clone()
+        level = 0 if format == "coo" and array == "pos" else 1
+        for _ in range(2):  # what has not been used yet, and what has
+            getattr(a, array)(level)[at], kept = value, int(getattr(a, array)(level)[at])
+            with pytest.raises(ValueError, match=f"level {level} .*: {array}"):
+                read(a)
+            getattr(a, array)(level)[at] = kept
+            read(a.clone())
+            assert torch.equal(a @ torch.ones(4), d.sum(1))
+
+
 def test_damaged_files_are_refused():
     a = scorch.sparse(matrix(), "csr")
     rebuild, (text, shape, arrays, *flags) = a.__reduce_ex__(2)

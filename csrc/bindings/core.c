@@ -357,8 +357,10 @@ void sc_derived_drop(sc_core *c)
 
 static PyObject *core_refresh(PyObject *self, PyObject *unused)
 {
+    sc_core *c = (sc_core *)self;
     (void)unused;
-    if (sc_core_refresh(PyType_GetModuleState(Py_TYPE(self)), (sc_core *)self)) return NULL;
+    const bool uncounted = c->comp[0].version < 0 && c->comp[0].data;
+    if (!uncounted && sc_core_refresh(PyType_GetModuleState(Py_TYPE(self)), c)) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -490,7 +492,9 @@ bool sc_core_overlaps(const sc_core *core, const void *a, int64_t n)
 
 static PyMethodDef core_methods[] = {
     {"refresh", core_refresh, METH_NOARGS,
-     "looks at the components again; ValueError if they became malformed"},
+     "looks at the components again, as kernels do before each use; at inference tensors, to which torch "
+     "counts no writes, "
+     "once; ValueError if they became malformed"},
     {"with_values", core_with_values, METH_O,
      "a core of the same structure with other values, sharing derived layouts"},
     {"turned", core_turned, METH_NOARGS,

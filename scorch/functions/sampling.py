@@ -10,7 +10,7 @@ import torch
 
 from .. import _C, _torch
 from ..tensor.format import layout
-from ..tensor.sparsetensor import SparseTensor
+from ..tensor.sparsetensor import SparseTensor, sound
 from ..tensor.values import assemble, kept, needs_grad
 
 _WEIGHTS = (torch.float32, torch.float64)
@@ -94,7 +94,7 @@ def graph_of(A: SparseTensor) -> SparseTensor:
         )
     if A._ndim != 2:
         raise ValueError(f"sample_neighbors: expected a matrix, got {A._ndim} dimensions")
-    return A if A._fmt == "csr" else kept(A, "rows to draw from", lambda: A.convert("csr"))
+    return sound(A) if A._fmt == "csr" else kept(A, "rows to draw from", lambda: A.convert("csr"))
 
 
 def read_seeds(seeds: object) -> torch.Tensor:

@@ -17,9 +17,10 @@ from torch_geometric import utils
 from .. import _C, _torch
 from ..functions.products import sparse_mm
 from ..tensor.coordinates import coo
+from ..tensor.entries import fibres
 from ..tensor.layouts import owner_of
 from ..tensor.making import from_components
-from ..tensor.sparsetensor import SparseTensor
+from ..tensor.sparsetensor import SparseTensor, sound
 from ..tensor.values import kept
 
 _TYPES = (torch.float32, torch.float64)
@@ -54,18 +55,13 @@ class Ends:
 
 
 def _targets(a: SparseTensor) -> Ends:
-    def made() -> Ends:
-        pos = a.pos(1)
-        rows = torch.arange(a.shape[0], device="cpu").repeat_interleave(
-            pos.diff(), output_size=a._val.shape[0]
-        )
-        return Ends(rows, a.shape[0], pos)
-
+    made = lambda: Ends(fibres(a), a.shape[0], a.pos(1))  # noqa: E731
     return kept(a, "targets of entries", made, structural=True)
 
 
 def _sources(a: SparseTensor) -> Ends:
-    return kept(a, "sources of entries", lambda: Ends(a.crd(1).long(), a.shape[1], None), structural=True)
+    made = lambda: Ends(sound(a).crd(1).long(), a.shape[1], None)  # noqa: E731
+    return kept(a, "sources of entries", made, structural=True)
 
 
 def ptr2index(ptr: torch.Tensor, output_size: int | None = None) -> torch.Tensor:

@@ -16,7 +16,7 @@ import torch
 
 from .. import _C, _torch
 from .format import fills, has_slots, layout, pads, repeats, spelled
-from .sparsetensor import SparseTensor, core_of
+from .sparsetensor import SparseTensor, core_of, sound
 from .values import assemble, kept, same_arrays
 
 
@@ -127,7 +127,7 @@ def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Coordinates [ndim, nnz] in storage order, and which are stored (None: all); padding is at 0."""
     if a._fmt == "csr":
         return csr_indices(a), None
-    indices = a.indices().long()
+    indices = sound(a).indices().long()
     if not pads(a._fmt) or indices.numel() == 0:
         return indices, None
     return indices.clamp(min=0), indices[0] >= 0
@@ -150,7 +150,7 @@ def unfilled(a: SparseTensor) -> SparseTensor:
 
 def fibres(a: SparseTensor) -> torch.Tensor:
     """The row [nnz] of each value of csr, batches of rows counted on."""
-    pos = a._arrays()[0]
+    pos = sound(a)._arrays()[0]
     return torch.repeat_interleave(
         torch.arange(pos.numel() - 1, device="cpu"), pos.diff(), output_size=a._val.shape[0]
     )
@@ -400,7 +400,7 @@ def located(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
     if a._fmt == "csc":
         a, where = a.T, where[::-1]
     if a._fmt == "csr":
-        pos, crd = a._arrays()[:2]
+        pos, crd = sound(a)._arrays()[:2]
         return _sought(pos, crd, ravel(where[:-1], a.shape[:-1]), where[-1])
     key, order = kept(a, "keys", lambda: _keys(a), structural=True)
     wanted = ravel(where, a.shape)

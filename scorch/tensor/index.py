@@ -33,7 +33,7 @@ from .entries import (
     unravel,
 )
 from .format import layout
-from .sparsetensor import SparseTensor, partwise
+from .sparsetensor import SparseTensor, partwise, sound
 from .values import assemble, needs_grad, plain_values, refuse_read_only
 from .wrapping import wrap
 
@@ -155,7 +155,7 @@ def _rows_of_csr(a: SparseTensor, index: slice | int) -> SparseTensor | None:
     values = plain_values(a)
     if values is None:
         return None
-    arrays = _cut((*a._arrays()[:2], values), start, stop)
+    arrays = _cut((*sound(a)._arrays()[:2], values), start, stop)
     if row:  # a vector by the same arrays
         return wrap(layout("coo", 1), (columns,), arrays)
     return wrap(layout("csr", 2), (stop - start, columns), arrays)
@@ -237,7 +237,7 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
     turned = a._fmt == "csc"
     along, across = reversed(chosen) if turned else chosen
     rows, columns = reversed(a._shape) if turned else a._shape
-    arrays = (*a._arrays()[:2], a.values()) if needs_grad(a) else a._arrays()
+    arrays = (*sound(a)._arrays()[:2], a.values() if needs_grad(a) else a._val)
     span = slice(along, along + 1, 1) if isinstance(along, int) else along
     if isinstance(span, slice) and span.step == 1:
         along, arrays = None, arrays if _whole(span, rows) else _cut(arrays, span.start, span.stop)
@@ -328,7 +328,7 @@ def _pick(e: Entries, rows: list, dim: int, wanted: torch.Tensor) -> tuple[Entri
 
 def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
     """Selection along dimension 0 of csr: what is selected is read, nothing else."""
-    pos, crd, _ = a._arrays()
+    pos, crd, _ = sound(a)._arrays()
     shape, block = tuple(a.shape), math.prod(a.shape[1:-1])
     values = a.values()
     span = slice(c, c + 1, 1) if isinstance(c, int) else c

@@ -31,7 +31,7 @@ from .entries import (
 from .format import fills, layout
 from .index import axes, axis, index_select, narrow, select_all, selects
 from .making import of_torch, sparse
-from .sparsetensor import SparseTensor, rank
+from .sparsetensor import SparseTensor, rank, sound
 from .values import assemble
 
 
@@ -85,8 +85,9 @@ def _rows_after_rows(
     """pos, crd and values of csr, one after the other; the columns of each start at its extent."""
     pos, crd, at = [torch.zeros(1, dtype=index, device="cpu")], [], 0
     for t, first in zip(tensors, extents, strict=True):
-        pos.append(t._arrays()[0][1:].to(index) + at)
-        crd.append(t._arrays()[1].to(index) + first if first else t._arrays()[1].to(index))
+        rows, columns = sound(t)._arrays()[:2]
+        pos.append(rows[1:].to(index) + at)
+        crd.append(columns.to(index) + first if first else columns.to(index))
         at += t._val.shape[0]
     return torch.cat(pos), torch.cat(crd), torch.cat([t.values().to(dtype) for t in tensors])
 

@@ -15,7 +15,7 @@ from .. import _torch
 from .entries import distinct, entries, ravel, unravel
 from .format import layout, pads
 from .making import COMPRESSED
-from .sparsetensor import SparseTensor
+from .sparsetensor import SparseTensor, sound
 
 TORCHS = {  # of each format with the arrays of one, blocks left out
     "coo": torch.sparse_coo,
@@ -33,6 +33,7 @@ def _refuse_graphs(what: str) -> None:
 
 def to_coo(a: SparseTensor) -> torch.Tensor:
     """The COO tensor of torch, coalesced."""
+    a = sound(a)
     coo = a.coalesce() if a._fmt.startswith("compressed(0, nonunique)") else a.convert("coo")
     values = coo.values()
     indices = torch.stack([coo.crd(d) for d in range(a._ndim)]).long()
@@ -71,7 +72,7 @@ def to_torch(
             raise ValueError(
                 f"{layout}: expected a shape that blocks of {blocksize} divide, got {tuple(a.shape)}"
             )
-    b = a.convert(name)
+    b = sound(a).convert(name)
     values = b.values().view(-1, *blocksize) if blocksize else b.values()
     return torch.sparse_compressed_tensor(
         b.pos(1), b.crd(1), values, a.shape, layout=layout, check_invariants=False, device="cpu"
@@ -126,7 +127,7 @@ def to_scipy(a: SparseTensor):
     import scipy.sparse
 
     _refuse_graphs("SciPy")
-    name = a._fmt.partition("(")[0]
+    name = sound(a)._fmt.partition("(")[0]
     if name in ("csr", "csc") and a._ndim == 2:
         make = getattr(scipy.sparse, f"{name}_array")
         return make((_numpy(a.values()), _numpy(a.crd(1)), _numpy(a.pos(1))), shape=tuple(a.shape))

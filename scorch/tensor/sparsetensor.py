@@ -65,6 +65,16 @@ def core_of(self: SparseTensor) -> _C.Core:
     return core
 
 
+def sound(self: SparseTensor) -> SparseTensor:
+    """The tensor itself, for who reads pos and crd without a kernel, which looks at them by itself.
+
+    Raises: ValueError: the structure is damaged, as it came or by what torch wrote to it since the last look.
+    """
+    if self.__class__ is SparseTensor and self._val.__class__ in _torch.PLAIN and not _torch.in_graph():
+        core_of(self).refresh()
+    return self
+
+
 def known_core(self: SparseTensor) -> _C.Core | None:
     """The core of this tensor, or of one with its structure; None where nothing is known of it yet."""
     return self.__dict__.get("_core") or self.__dict__.get("_origin")
