@@ -364,3 +364,36 @@ def test_a_mask_is_negated_as_what_is_zero(f):
     with pytest.raises(NotImplementedError, match="use A == 0 for the dense mask"):
         f(mask)
     assert torch.equal(x.masked_fill(mask == 0, 7), x.masked_fill(torch.eye(3) == 0, 7))
+
+
+class Tagged(torch.Tensor):
+    """A subclass that computes as a tensor does."""
+
+
+@pytest.mark.parametrize("format", ("csr", "coo", "ell(2)", "bsr(3,3)"))
+@pytest.mark.parametrize(
+    "f", (lambda a, x: a * x, lambda a, x: x * a, lambda a, x: a / x, lambda a, x: scorch.map(a, type(x)))
+)
+def test_values_that_a_subclass_gives_are_plain(f, format):
+    dense, x = torch.tensor([[1.0, 0, 2], [0, 4, 0], [0, 0, 8]]), torch.tensor([1.0, 2, 4])
+    a, tagged = scorch.sparse(dense, format), x.as_subclass(Tagged).requires_grad_()
+    made, right = f(a, tagged), f(a, x)
+    assert torch.equal(made @ x, right @ x) and type(made.values()) is torch.Tensor
+    assert torch.equal(made.to_dense(), right.to_dense())
+
+
+def test_gradients_reach_what_is_of_a_subclass():
+    x, index = torch.tensor([1.0, 2]), torch.tensor([[0, 1], [0, 2]])
+    pos = torch.tensor([0, 1, 2]).as_subclass(Tagged)
+    for make in (
+        lambda v: scorch.sparse(torch.eye(2)) * v,
+        lambda v: scorch.coo(index.as_subclass(Tagged), v, (2, 3)),
+        lambda v: scorch.from_components("csr", (2, 3), [None, pos], [None, index[1].as_subclass(Tagged)], v),
+        lambda v: scorch.sparse(v.expand(2, 2)),
+    ):
+        given, plain = (t.requires_grad_() for t in (x.clone().as_subclass(Tagged), x.clone()))
+        for v in (given, plain):
+            a = make(v)
+            (a @ torch.ones(a.shape[1])).square().sum().backward()
+        assert torch.equal(given.grad, plain.grad)
+        assert torch.equal(make(given.detach()).to_dense(), make(plain.detach()).to_dense())

@@ -58,7 +58,8 @@ static bool stored(sc_dl_dtype d, sc_dtype *out)
 static int refuse_type(const sc_state *s, PyObject *x)
 {
     (void)s;
-    PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %R", (PyObject *)Py_TYPE(x));
+    PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, and no subclass of it, got %R",
+                 (PyObject *)Py_TYPE(x));
     return -1;
 }
 

@@ -66,6 +66,7 @@ from .symbols import (
 from .tensors import (
     address,
     adopt,
+    as_plain,
     as_tensor,
     contents,
     count_elements,

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 
 import torch
+from torch._C import DisableTorchFunctionSubclass
 
 from .. import _C
-from .state import any_requires_grad, in_graph, is_compiling, is_wrapped, refuse_fake
+from .state import PLAIN, any_requires_grad, in_graph, is_compiling, is_wrapped, refuse_fake
 from .tracing import untraced
 
 
@@ -36,6 +37,15 @@ def adopt(cls: type, record: Callable, core_of: Callable, single: dict) -> None:
     """Tells the extension of the class, whose objects it makes from then on as :func:`new_wrapper` does."""
     make, seal = torch.Tensor._make_wrapper_subclass, torch._C._set_throw_on_mutable_data_ptr
     _C.adopt(cls, make, seal, any_requires_grad, record, core_of, single)
+
+
+def as_plain(x: torch.Tensor) -> torch.Tensor:
+    """x as a torch.Tensor itself, differentiably, if its class computes as that does; else x as it is."""
+    cls = x.__class__
+    if cls in PLAIN or getattr(cls, "__torch_dispatch__", None) is not torch.Tensor.__torch_dispatch__:
+        return x
+    with DisableTorchFunctionSubclass():  # which would make the result one of the class again
+        return x.as_subclass(torch.Tensor)
 
 
 def protected(x: torch.Tensor) -> torch.Tensor:

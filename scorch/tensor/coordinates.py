@@ -74,7 +74,9 @@ def _made_of(
 
 def _tensor(x: object) -> torch.Tensor:
     """As a tensor, over the same memory where it can be; what must not be written there must not be here."""
-    return of_numpy(x, False) if isinstance(x, numpy.ndarray) and x.ndim else _torch.as_tensor(x)
+    if isinstance(x, numpy.ndarray) and x.ndim:
+        return of_numpy(x, False)
+    return _torch.as_plain(_torch.as_tensor(x))
 
 
 def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], torch.Tensor]:

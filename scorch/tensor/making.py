@@ -42,6 +42,7 @@ def _own(array: torch.Tensor) -> torch.Tensor:
     """A component array: the same memory and version counter, detached, marked as of dynamic length."""
     array = array.detach()
     if not torch.compiler.is_dynamo_compiling():
+        array = _torch.as_plain(array)
         _torch.mark_dynamic(array)
     return array
 
@@ -289,11 +290,11 @@ def _from_networkx(graph: object) -> object:
 
 
 def _as_torchs(x: object) -> object:
-    """The tensor of torch that torch_sparse.SparseTensor and scorch.dynamic make of themselves; else x."""
+    """The tensor of torch that torch_sparse.SparseTensor, scorch.dynamic or a subclass can be; else x."""
     for name in ("to_torch_sparse_csr_tensor", "to_dense"):
         if not isinstance(x, torch.Tensor) and hasattr(x, name):
             return getattr(x, name)()
-    return x
+    return _torch.as_plain(x) if isinstance(x, torch.Tensor) else x
 
 
 @_torch.before_graphs

@@ -18,6 +18,8 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
         return assembled(form.text, tuple(shape), *arrays)
+    if arrays[-1].__class__ is not torch.Tensor:
+        arrays = (*arrays[:-1], _torch.as_plain(arrays[-1]))
     kind = rooms.composed.Composed if is_composed(form.text) else SparseTensor
     if torch.compiler.is_exporting():
         kind = _on_the_way(kind)
