@@ -796,6 +796,12 @@ def test_parts_of_nothing(shape):
         agree(lambda a, n=n: a.split(n - 1, dim), torch.ones(shape), formats=["coo", "auto"])
 
 
+@pytest.mark.parametrize("n", [2**50, 2**63, 2**64])
+def test_more_parts_than_there_is_memory_for(n):
+    with pytest.raises(MemoryError, match=f"out of memory: {n} pieces"):
+        scorch.sparse(torch.eye(4)).tensor_split(n)
+
+
 # ---- joining and rearranging ----
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_cat_and_stack(dim):

@@ -581,6 +581,7 @@ def tensor_split(
     if isinstance(how, int | torch.SymInt):
         if how <= 0:
             raise ValueError(f"tensor_split: expected a positive number, got {how}")
+        _torch.find_room(how, 1 << 10, "pieces")
         each, more = extent // how, extent % how
         return _pieces(input, [each + (k < more) for k in range(how)], dim)
     cuts = [0, *how, extent]
