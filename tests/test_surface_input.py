@@ -397,3 +397,30 @@ def test_gradients_reach_what_is_of_a_subclass():
             (a @ torch.ones(a.shape[1])).square().sum().backward()
         assert torch.equal(given.grad, plain.grad)
         assert torch.equal(make(given.detach()).to_dense(), make(plain.detach()).to_dense())
+
+
+@pytest.mark.parametrize(
+    ("f", "error", "match"),
+    [
+        (lambda a: a.copy_(1), TypeError, "copy_: expected a SparseTensor, got int"),
+        (lambda a: a[0].tril_(), ValueError, "tril_: expected at least 2 dimensions, got 1"),
+        (lambda a: scorch.tune(a, a), TypeError, "expected the expression as a string .* got SparseTensor"),
+        (lambda a: scorch.map(a, None), TypeError, "map: expected a function .* got NoneType"),
+        (lambda a: scorch.softmax(a, (0, 1)), TypeError, r"expected a dimension, .* got \(0, 1\)"),
+        (lambda a: scorch.reorder(a, True), ValueError, "pair of permutations, got True"),
+        (lambda a: scorch.Format(["dense", "compressed"], order=1), TypeError, "order: expected a sequence"),
+        (lambda a: scorch.Format(["dense", "compressed"], block=2), TypeError, "block: expected a sequence"),
+        (lambda a: scorch.collate([]), ValueError, "collate: expected samples, got an empty batch"),
+        (lambda a: scorch.dynamic(torch.eye(2), tile=2.0), ValueError, r"expected tile=\(rows, columns\)"),
+        (lambda a: a.to_sparse_bsr(1e3), TypeError, r"expected blocksize=\(rows, columns\), got 1000.0"),
+        (lambda a: a.to_sparse_bsr((1, 1, 1)), TypeError, r"expected blocksize=\(rows, columns\)"),
+        (
+            lambda a: scorch.coo([[0]], torch.nested.nested_tensor([torch.ones(1)])),
+            TypeError,
+            "nested tensor",
+        ),
+    ],
+)
+def test_arguments_of_a_wrong_kind_are_named(f, error, match):
+    with pytest.raises(error, match=match):
+        f(scorch.sparse(torch.eye(2)))

@@ -88,6 +88,8 @@ def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) 
     """
     if not isinstance(input, SparseTensor):
         return input.copy_(other.to_dense(), non_blocking)
+    if not isinstance(other, torch.Tensor):
+        raise TypeError(f"copy_: expected a SparseTensor, got {type(other).__name__}: see scorch.sparse")
     if not isinstance(other, SparseTensor):
         if other.layout is torch.strided:
             raise NotImplementedError(

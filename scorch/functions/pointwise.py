@@ -71,6 +71,8 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
         TypeError: A is no SparseTensor. ValueError: fn returns another number of values.
     """
     expect_sparse("map", A)
+    if not callable(fn):
+        raise TypeError(f"map: expected a function of the stored values, got {type(fn).__name__}")
     a = A.coalesce()
     if a is not A and _torch.is_compiling() and is_composed(A._fmt):
         raise NotImplementedError(

@@ -136,6 +136,8 @@ def cut(f: Callable, name: str) -> Callable:
     """``tril_`` and ``triu_``, by f, which tells of the coordinates [ndim, nnz] which stay."""
 
     def changed(input: SparseTensor, diagonal: int = 0) -> SparseTensor:
+        if input._ndim < 2:
+            raise ValueError(f"{name}: expected at least 2 dimensions, got {input._ndim}")
         refuse_read_only(name, input)
         refuse_recorded(name, input)
         row, column = coordinates(input)[0][-2:]

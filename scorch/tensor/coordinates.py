@@ -76,7 +76,10 @@ def _tensor(x: object) -> torch.Tensor:
     """As a tensor, over the same memory where it can be; what must not be written there must not be here."""
     if isinstance(x, numpy.ndarray) and x.ndim:
         return of_numpy(x, False)
-    return _torch.as_plain(_torch.as_tensor(x))
+    x = _torch.as_plain(_torch.as_tensor(x))
+    if x.is_nested:
+        raise TypeError("got a nested tensor: call .to_padded_tensor(0) first")
+    return x
 
 
 def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], torch.Tensor]:

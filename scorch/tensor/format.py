@@ -193,6 +193,9 @@ def spelled(kind: str, unique: int, dim: int, part: int, block: int, width: int)
 
 
 def _spell(levels: Sequence[str], order: Sequence[int] | None, block: Sequence[int] | None) -> str:
+    for name, numbers in (("order", order), ("block", block)):
+        if numbers is not None and not hasattr(numbers, "__len__"):
+            raise TypeError(f"{name}: expected a sequence of integers, got {numbers!r}")
     ndim = len(block) if block else len(levels)
     if len(levels) != (2 * ndim if block else ndim):
         raise ValueError(

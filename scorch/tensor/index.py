@@ -456,7 +456,10 @@ def axis(dim: int, ndim: int) -> int:
 
     torch.compile makes a symbol of one that is another in a later call. A graph is for one all the same.
     """
-    dim, n = operator.index(dim), max(ndim, 1)
+    try:
+        dim, n = operator.index(dim), max(ndim, 1)
+    except TypeError:
+        raise TypeError(f"expected a dimension, which is an integer, got {dim!r}") from None
     if not -n <= dim < n:
         raise IndexError(f"dimension {dim} is out of range for {ndim} dimensions")
     return dim % n

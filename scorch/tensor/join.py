@@ -180,6 +180,8 @@ def collate(batch: Sequence[object]) -> object:
     >>> graphs.shape, graphs.nnz, labels
     (torch.Size([2, 3, 3]), 12, tensor([0, 1]))
     """
+    if isinstance(batch, Sequence) and not batch:
+        raise ValueError("collate: expected samples, got an empty batch")
     return torch.utils.data.default_collate(batch)
 
 

@@ -66,6 +66,8 @@ def to_torch(
     if name.startswith("b"):
         if blocksize is None and not a._fmt.startswith(name):
             raise ValueError(f"{layout} needs blocksize=(rows, columns)")
+        if blocksize is not None and not (isinstance(blocksize, (tuple, list)) and len(blocksize) == 2):
+            raise TypeError(f"{layout}: expected blocksize=(rows, columns), got {blocksize!r}")
         name = f"{name}({blocksize[0]},{blocksize[1]})" if blocksize else a._fmt
         blocksize = tuple(int(n) for n in name[4:-1].split(","))
         if any(n % b for n, b in zip(a.shape, blocksize, strict=True)):

@@ -160,7 +160,7 @@ def reorder(
     m, n = A.shape
     if symmetric and m != n:
         raise ValueError(f"reorder: one order for rows and columns needs a square matrix, got {(m, n)}")
-    if isinstance(method, str):
+    if isinstance(method, str) or not hasattr(method, "__iter__"):
         rows, columns = _chosen(A, method, m == n if symmetric is None else symmetric)
     else:
         rows, columns = (

@@ -531,7 +531,7 @@ def tune(
     True
     """
 
-    if not named and "=" in expression:
+    if not named and isinstance(expression, str) and "=" in expression:
         raise TypeError("tune: expected the operands of index notation by their names")
     given = {**dict(enumerate(operands)), **named}
     places = [k for k, x in given.items() if isinstance(x, SparseTensor)]
