@@ -112,3 +112,4 @@ _connect()
 
 DEBUG_STAGES = tuple(word for word in _asked() if word != _VALIDATE)
 VALIDATES = _VALIDATE in _asked()
+_show_profiler()
