@@ -69,9 +69,13 @@ static bool starts(const char *s, const char *with) { return strncmp(s, with, st
 /* Why a flag of the user's is refused, or null. */
 static const char *refuse(const char *flag)
 {
-    static const char *const inexact[] = {
-        "-ffast-math",        "-Ofast",           "-funsafe-math-optimizations", "-ffinite-math-only",
-        "-fassociative-math", "-freciprocal-math"};
+    static const char *const inexact[] = {"-ffast-math",
+                                          "-Ofast",
+                                          "-funsafe-math-optimizations",
+                                          "-ffinite-math-only",
+                                          "-fassociative-math",
+                                          "-freciprocal-math",
+                                          "--optimize=fast"};
     for (int i = 0; i < SC_LEN(inexact); i++)
         if (strcmp(flag, inexact[i]) == 0)
             return "it changes results, and at link time the arithmetic of the whole process";

@@ -32,15 +32,13 @@ from ..tensor.entries import (
 from ..tensor.format import is_composed
 from ..tensor.making import of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor, expect_sparse, partwise
-from ..tensor.values import refuse_read_only
+from ..tensor.values import filled, padding, refuse_read_only
 from . import kernels, masks
 from .writing import (
     ONE_STRUCTURE,
     cleared,
-    filled,
     gather,
     matched,
-    padding,
     refuse_recorded,
     refuse_repeated,
     replace,

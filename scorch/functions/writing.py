@@ -12,10 +12,9 @@ import torch
 
 from .. import _torch
 from ..tensor.entries import coordinates, same_structure
-from ..tensor.format import pads
 from ..tensor.index import lookup, setitem
 from ..tensor.sparsetensor import SparseTensor, partwise
-from ..tensor.values import needs_grad, refuse_read_only
+from ..tensor.values import filled, needs_grad, padding, refuse_read_only
 from . import kernels
 
 _MEETS = {"__imul__", "__iand__", "mul_", "multiply_", "logical_and_", "bitwise_and_", "masked_fill_"}  # by A
@@ -24,16 +23,6 @@ ONE_STRUCTURE = "expected SparseTensors of one structure, as parameter and gradi
 
 
 # ---- stored values ----
-def padding(a: SparseTensor) -> torch.Tensor | None:
-    """Where the values of a are padding; None: nowhere."""
-    there = coordinates(a)[1] if pads(a._fmt) else None
-    return None if there is None else ~there
-
-
-def filled(values: torch.Tensor, filler: torch.Tensor | None, number: int) -> torch.Tensor:
-    return values if filler is None else values.masked_fill(filler, number)
-
-
 def cleared(a: SparseTensor) -> SparseTensor:
     """a, changed in place: what fills its rows up is zero."""
     if (filler := padding(a)) is not None:

@@ -104,8 +104,7 @@ class Composed(SparseTensor):
         return made(Composed, self._fmt, self._names, self._shape, arrays)
 
     def _with_values(self, values: torch.Tensor) -> Composed:
-        if pads(self._fmt):
-            values = values.masked_fill(self.indices()[0] < 0, 0)
+        values = rooms.values.filled(values, rooms.values.padding(self), 0)
         arrays = (*self._arrays()[:-1], values)
         new = rooms.values.assemble(layout(self._fmt, 2), self._shape, arrays)
         if not _torch.is_compiling() and "_slots" in self.__dict__:

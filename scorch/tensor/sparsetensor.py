@@ -18,7 +18,7 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _C, _torch
 from . import rooms
-from .format import SINGLE, Format, layout, pads, repeats
+from .format import SINGLE, Format, layout, repeats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -216,8 +216,7 @@ class SparseTensor(_Tensor):
         """This structure with other values [nnz], in storage order; padding is set to zero."""
         if values.is_complex():
             raise TypeError(f"expected values of a real type, got {values.dtype}: use A.to_dense()")
-        if pads(self._fmt):
-            values = values.masked_fill(self.indices()[0] < 0, 0)
+        values = rooms.values.filled(values, rooms.values.padding(self), 0)
         if not is_dynamo_compiling() and rooms.values.is_plain(values) and values.is_contiguous():
             return rooms.values.renewed(self, values)
         arrays = (*self._arrays()[:-1], values)

@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 
 from .. import _C, _torch
 from . import rooms
-from .format import Layout, is_composed, layout, repeats
+from .format import Layout, is_composed, layout, pads, repeats
 from .sparsetensor import SparseTensor, core_of, rank
 from .wrapping import wrap
 
@@ -261,6 +261,23 @@ def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool =
     if found is None or found[0] != key:
         found = store[name] = key, _torch.lasting(make)
     return found[1]
+
+
+def padding(a: SparseTensor) -> torch.Tensor | None:
+    """Where the values of a are padding; None: nowhere."""
+    if not pads(a._fmt):
+        return None
+    if is_composed(a._fmt):
+        each = [(padding(part), part._val) for part in a._assembled(a._val)]
+        return torch.cat([torch.zeros_like(v, dtype=torch.bool) if p is None else p for p, v in each])
+    if layout(a._fmt, rank(a)).levels[-1][0] == "ell":
+        return a._arrays()[-2] < 0
+    return kept(a, "padding", lambda: a.indices()[0] < 0, structural=True)
+
+
+def filled(values: torch.Tensor, filler: torch.Tensor | None, number: int) -> torch.Tensor:
+    """Values with a number where they are padding."""
+    return values if filler is None else values.masked_fill(filler, number)
 
 
 def bytes_kept(a: SparseTensor) -> dict[str, int]:
