@@ -712,6 +712,22 @@ def test_indexing_a_cube(index):
     agree(lambda a: a[index], cube(), formats=CUBES)
 
 
+def test_what_is_cut_and_joined_of_dense_levels_is_sparse():
+    cut = (
+        lambda a: a[1:3], lambda a: a[[2, 0]], lambda a: a[torch.tensor([True, False, True])],
+        lambda a: a.narrow(1, 1, 1), lambda a: a.flip(0), lambda a: a.roll(1, 1), lambda a: torch.cat([a, a]),
+        torch.tril, lambda a: F.pad(a, (1, 0)).index_fill(0, torch.tensor([1]), 2),
+    )  # fmt: skip
+    for d in (matrix(3), cube(), matrix(12, 4).view(3, 2, 2, 4)):
+        for f in cut:
+            a = f(scorch.sparse(d, "dense"))
+            assert scorch.is_sparse(a) and a.format == scorch.Format("dense")
+            same(a, f(d))
+        agree(lambda a: a.unfold(0, 2, 1), d, formats=["dense"])
+    to_dense = torch.compile(lambda a: a.convert("dense"), backend="aot_eager")
+    assert to_dense(scorch.sparse(d, "csf")).format == scorch.Format("dense")
+
+
 def test_indexing_keeps_the_format_and_shares_memory():
     d = matrix(20, 30)
     a = scorch.sparse(d, "csr")

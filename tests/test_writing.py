@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 import scorch
 
-FORMATS = ["csr", "coo", "csc", "bsr(2,2)", "ell(6)", "csr of rows(> 3) + csr"]
+FORMATS = ["csr", "coo", "csc", "bsr(2,2)", "ell(6)", "dense", "csr of rows(> 3) + csr"]
 
 
 def matrix(seed=0):

@@ -250,19 +250,13 @@ def whole(x: object) -> object:
 
 
 # ---- making ----
-def _part(e: Entries, form: Layout, index: torch.dtype) -> SparseTensor:
-    """The entries in the format of a part."""
-    made = build(e, form.text, index)
-    return made if isinstance(made, SparseTensor) else assemble(form, e.shape, [made.view(-1)])  # dense
-
-
 def _taken(form: Layout, rule: object, left: Left, index: torch.dtype) -> torch.Tensor:
     """Which of the entries that are left a part takes; one that fills blocks, all that lie in them."""
     mask = rule.takes(left)
     if not fills(form) or not bool(mask.any()):
         return mask
     ones = torch.ones(int(mask.sum()), dtype=torch.int64, device="cpu")
-    stored, _ = _stored(_part(Entries(left.shape, left.at[:, mask], ones), form, index))
+    stored, _ = _stored(build(Entries(left.shape, left.at[:, mask], ones), form.text, index))
     return find(stored.sort().values, ravel(left.at, left.shape))[0]
 
 
@@ -299,7 +293,7 @@ def deal(a: SparseTensor, form: Layout, index: torch.dtype) -> SparseTensor:
             if rule:
                 mask = _taken(part, rule, Left(tuple(a.shape), at, size), index)
             e = Entries(tuple(a.shape), at[:, mask], place[mask])
-            *arrays, numbers = _part(e, part, index)._arrays()
+            *arrays, numbers = build(e, part.text, index)._arrays()
             structure, source = [*structure, *arrays], [*source, numbers]
             at, size, place = at[:, ~mask], size[~mask], place[~mask]
     values = a.convert("csr").values()

@@ -294,13 +294,14 @@ def _fitting(format: str, shape: Sequence[int]) -> str:
 
 
 def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
-    """The tensor of these entries: a SparseTensor, or a dense tensor where the format is dense.
+    """The tensor of these entries: a SparseTensor; a number, without dimensions, is dense.
 
     int32 indices become int64 where they would not fit.
     """
     shape, indices, values = e
     if format == "dense":
-        return scatter(e)
+        dense = scatter(e)
+        return assemble(layout(format, len(shape)), shape, [dense.view(-1)]) if shape else dense
     format, n = _fitting(format, shape), values.shape[0]
     index_dtype = fitting_index(index_dtype, shape, n)
     if format == "csr" and len(shape) > 1:

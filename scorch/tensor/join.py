@@ -26,6 +26,7 @@ from .entries import (
     places,
     ravel,
     runs,
+    scatter,
     unravel,
 )
 from .format import fills, layout
@@ -428,7 +429,7 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     shape = [*(e.shape[d] for d in rest), length]
     indices = torch.cat([e.indices[rest][:, at], place[None]]) if rest else place[None]
     made = canonical(shape, indices, e.values[at])
-    return build(made, _general_format(input, n - 1) if rest else "dense", input.index_dtype)
+    return build(made, _general_format(input, n - 1), input.index_dtype) if rest else scatter(made)
 
 
 def diag(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
