@@ -712,6 +712,28 @@ def test_indexing_a_cube(index):
     agree(lambda a: a[index], cube(), formats=CUBES)
 
 
+class _Two:
+    def __index__(self):
+        return 2
+
+
+@pytest.mark.parametrize(
+    "index", [matrix().numpy() > 2, (None, _Two()), (np.int64(2), np.array(4)), (_Two(), slice(1, _Two()))]
+)
+def test_indices_of_other_kinds(index):
+    agree(lambda a: a[index], matrix())
+    d, a = matrix(), scorch.sparse(matrix())
+    d[index] = a[index] = 0
+    same(a, d)
+
+
+@pytest.mark.parametrize("index", [True, False, torch.tensor(True), np.True_, (slice(None), False)])
+def test_indices_that_would_be_new_dimensions(index):
+    for use in (lambda a: a[index], lambda a: a.__setitem__(index, 0)):
+        with pytest.raises(IndexError, match=r"a new dimension, of 1 or 0: use A\[None\] or A\[None\]\[:0\]"):
+            use(scorch.sparse(matrix()))
+
+
 def test_what_is_cut_and_joined_of_dense_levels_is_sparse():
     cut = (
         lambda a: a[1:3], lambda a: a[[2, 0]], lambda a: a[torch.tensor([True, False, True])],

@@ -75,6 +75,8 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
         if item.numel() != extent:
             raise IndexError(f"mask of {item.numel()} for dimension {dim} of extent {extent}")
         return places(item != 0)
+    if item.dtype == torch.bool and not item.dim():
+        raise IndexError("True and False would make a new dimension, of 1 or 0: use A[None] or A[None][:0]")
     if item.dtype.is_floating_point or item.dtype in (torch.bool, torch.uint8):
         raise IndexError(f"expected integers or a mask as index of dimension {dim}, got {item.dtype}")
     item = item.long()
@@ -87,6 +89,15 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
     return torch.where(item < 0, item + extent, item)
 
 
+def _as_item(item: object) -> object:
+    """What NumPy has as a tensor, and what is an integer by its ``__index__`` as one."""
+    if isinstance(item, Integral | torch.Tensor | torch.SymInt):
+        return item
+    if hasattr(item, "__array__"):
+        return _torch.as_tensor(item)
+    return operator.index(item) if hasattr(item, "__index__") else item
+
+
 def _mask_rank(item: object) -> int:
     """Dimensions that an item of an index consumes."""
     if item is None or item is Ellipsis:
@@ -96,7 +107,7 @@ def _mask_rank(item: object) -> int:
 
 def _spread(index: object, ndim: int) -> list:
     """The index as a list with an item for every dimension, and None for every new one."""
-    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_as_item(item) for item in (index if isinstance(index, tuple) else [index])]
     used = sum(_mask_rank(item) for item in items)
     if used > ndim:
         raise IndexError(f"{used} indices for a tensor of {ndim} dimensions")
