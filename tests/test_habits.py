@@ -342,6 +342,7 @@ def test_a_reduction_that_does_not_exist():
         lambda a: F.pad(a, (0, -9 + 6, -2, 0), value=0.0), lambda a: torch.constant_pad_nd(a, (1, 1)),
         lambda a: torch.diag(a[1]), lambda a: torch.diag(a[1], 2), lambda a: a[1].diag(-1),
         lambda a: torch.diag_embed(a), lambda a: torch.diag_embed(a, 1, 0, 2), torch.diag,
+        lambda a: torch.combinations(a[1], 3), lambda a: torch.cartesian_prod(a[0].to_dense(), a[1], a[2]),
         lambda a: torch.outer(a[1], a[2]), lambda a: torch.outer(a[1], torch.arange(3.0).double()),
     ],
 )  # fmt: skip
