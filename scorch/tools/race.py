@@ -22,6 +22,7 @@ _SHARE = 500  # turns that the time is enough for, about
 _MOST = 200  # calls in a turn
 _HEAT = 3  # turns of a heat, before the slower half goes
 _TURNS, _FEW = 9, 4  # of a round of the final: at most and at least
+_LATE = "no time left to be sure, kept the default"
 _NOISY = 1.5  # how far apart quartiles of the time of one and the same candidate may be
 
 clock = time.perf_counter
@@ -78,9 +79,9 @@ class Race:
         return times
 
     def timed(self, candidate: object, repeat: int) -> list[float]:
-        """Seconds of each of so many calls of the candidate that is there."""
+        """Seconds of each of so many calls of the candidate that is there; of fewer where time is up."""
         spent: list[float] = []
-        for _ in range(repeat):
+        while not spent or (len(spent) < repeat and clock() < self._until):
             start = self._spent()
             self._call()
             spent.append(self._spent() - start)
@@ -141,7 +142,7 @@ class Race:
     def final(self, base: object, other: object) -> Verdict:
         """Two rounds: the other must win both."""
         if not self._fits([base, other], 2 * _FEW):
-            return Verdict(1.0, False, "no time left to be sure, kept the default")
+            return Verdict(1.0, False, _LATE)
         left = (self._until - clock()) / max(1.3 * self.takes([base, other]), 1e-9)
         turns = max(_FEW, min(_TURNS, int(left / 4)))  # in half of the time: there may be others
         rounds = [self._round(base, other, turns) for _ in range(2)]
@@ -151,10 +152,12 @@ class Race:
     def _round(self, base: object, other: object, turns: int) -> Verdict:
         pairs: list[tuple[Times, Times]] = []
         for k in range(turns):
-            if len(pairs) >= _FEW and not self._fits([base, other]):
+            if not self._fits([base, other]):
                 break
             first, second = self._together([base, other], k)
             pairs.append((first, second))
+        if len(pairs) < _FEW:
+            return Verdict(1.0, False, _LATE)
         ratios = [b.middle / o.middle for b, o in pairs]
         low, gain, high = quantiles(ratios, n=4)
         least = min(b.least for b, _ in pairs) / min(o.least for _, o in pairs)

@@ -315,6 +315,7 @@ class _Session:
         self.tried: dict[int, Request] = {}
         self.compile, self.seen = _COMPILE, 0.0
         self.one = 0.0  # seconds that a call takes, once its kernels are there
+        self.conversion = _CONVERSION * sum(x.nnz for x in operands)  # that one takes, at most so far
 
     def first(self) -> object:
         """The first call, of which nobody knows how long it takes."""
@@ -417,9 +418,11 @@ class _Session:
         and the user's to do."""
         for at, x in enumerate(self.operands):
             for format in suggest.formats(x):
-                if not self.fits(1 + 2 * _TURN, self.end, 3):
+                if not self.fits(1 + 2 * _TURN, self.end - self.conversion, 3):
                     return
+                begin = race.clock()
                 other = [*self.operands[:at], x.convert(format), *self.operands[at + 1 :]]
+                self.conversion = max(self.conversion, race.clock() - begin)
                 self.compare(f"operand {at + 1} as {format}", {"csr": self.operands, format: other}, format)
 
     def compare(self, label: str, ways: dict[str, Sequence[SparseTensor]], other: str) -> None:
