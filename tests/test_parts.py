@@ -288,6 +288,43 @@ def test_results_with_the_parts_of_an_operand(form):
     same(asked, given["A"] * given["v"])
 
 
+@pytest.mark.parametrize("wanted", ["csr", "coo", "csc", "bsr(2,2)", FORMATS[0], FORMATS[2], FORMATS[6]])
+def test_results_have_the_format_that_is_asked_for(wanted):
+    given = operands()
+    a, bound = scorch.sparse(given["A"], format=FORMATS[2]), scorch.sparse(given["A"], format=wanted).format
+    scaled, twice = given["A"] * given["v"], 2 * given["A"]
+    traced = torch.compile(
+        lambda a, v: scorch.einsum("ij,j->ij", a, v, format=wanted), backend="eager", fullgraph=True
+    )
+    made = [
+        (scorch.einsum("ij,j->ij", a, given["v"], format=wanted), scaled),
+        (scorch.evaluate("C[i,j] = 2 * A[i,j]", A=a, format=scorch.Format(wanted)), twice),
+        (scorch.compile("ij,j->ij", a, given["v"], format=wanted)(a, given["v"]), scaled),
+        (scorch.einsum("ij,jk->ik", a, dense(32, 24), format=wanted), given["A"] @ dense(32, 24)),
+    ]
+    if wanted in ("csr", FORMATS[2]):
+        made.append((traced(a, given["v"]), scaled))
+    for y, right in made:
+        assert y.format == bound
+        same(y, right)
+    text = "C[i,j] = 2 * A[i,j]; D[i,j] = A[i,j] * v[j]"
+    for y, form in zip(
+        scorch.evaluate(text, A=a, v=given["v"], format=[None, wanted]), (a.format, bound), strict=True
+    ):
+        assert y.format == form
+
+
+def test_parts_of_another_operand_are_asked_for_in_vain():
+    d = matrix()
+    a, user = scorch.sparse(d, format=FORMATS[2]), scorch.parts(*map(scorch.sparse, (d, d)))
+    y, x = scorch.evaluate(
+        "C[i,j] = 2 * A[i,j]; y[i] = B[i,j] * x[j]", A=a, B=user, x=dense(32), format=[str(user.format), None]
+    )
+    assert y.format == "csr"
+    same(y, 2 * d)
+    same(x, 2 * d @ dense(32))
+
+
 def test_out_and_schedules():
     given = operands()
     a, out = scorch.sparse(given["A"], format=FORMATS[0]), torch.empty(24, 3, dtype=torch.float64)

@@ -166,9 +166,7 @@ def _find(
     whole = schedule is not None and not of_each
     if not whole and implicit == "zero" and len(asked) == len(ranks) and not _overlap(xs):
         kinds, dims = tuple(map(of_operand, xs)), tuple([rank(x) for x in xs])
-        apart = _apart(
-            text, called, kinds, dims, tuple(map(str, asked)) if format is not None else tuple(asked)
-        )
+        apart = _apart(text, called, kinds, dims, tuple([f if f is None else str(f) for f in asked]))
     if of_each and not apart:
         raise ValueError(_NO_PARTS)
     if not of_each:
@@ -212,10 +210,14 @@ def compute(
 
 def _converted(y: torch.Tensor, format: str | Format, own: set[str]) -> torch.Tensor:
     """A result in the format asked for; csr where it is to have the parts of an operand that no rule made."""
-    if not isinstance(y, SparseTensor) or not has_parts(format):
+    if not isinstance(y, SparseTensor):
         return y
+    if not has_parts(format):
+        return y.convert(format) if isinstance(y, Composed) else y
     form = bound(format, 2)
-    return y if form.text in own and not all(form.rules[:-1]) else y.convert(form.text)
+    if form.text == y._fmt:
+        return y
+    return y._whole() if form.text in own and not all(form.rules[:-1]) else y.convert(form.text)
 
 
 def _given(apart: Apart, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
@@ -225,8 +227,7 @@ def _given(apart: Apart, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]
 
 def _formats(apart: Apart, asked: Sequence) -> Asked:
     """What is asked of the results of the text: those that are parts are like their operands."""
-    wanted = [None if f is None or has_parts(f) else f for f in asked]
-    each = [wanted[result] if part < 0 else None for result, part, _ in apart.results]
+    each = [_plainly(asked[result]) if part < 0 else None for result, part, _ in apart.results]
     return each if any(f is not None for f in each) else None
 
 
