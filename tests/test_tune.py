@@ -541,6 +541,11 @@ def test_what_is_asked_must_make_sense():
         a.tune(lambda a: None, seconds=1)
     with pytest.raises(ValueError, match="index q"):
         scorch.tune("ij,jk->iq", a, x, seconds=1)
+    for name in ("second", "schedule"):
+        with pytest.raises(TypeError, match=f"tune.* got an unexpected keyword argument '{name}'"):
+            scorch.tune("ij,jk->ik", a, x, **{name: 1})
+    with pytest.raises(TypeError, match="index notation by their names"):
+        scorch.tune("C[i,k] = A[i,j] * x[j,k]", a, x=x)
 
 
 def test_the_command_line_lists_and_clears(folder, capsys):

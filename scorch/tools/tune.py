@@ -534,8 +534,10 @@ def tune(
     True
     """
 
-    if not named and isinstance(expression, str) and "=" in expression:
+    if (operands or not named) and isinstance(expression, str) and "=" in expression:
         raise TypeError("tune: expected the operands of index notation by their names")
+    if operands and named:
+        raise TypeError(f"tune() got an unexpected keyword argument {next(iter(named))!r}")
     given = {**dict(enumerate(operands)), **named}
     places = [k for k, x in given.items() if isinstance(x, SparseTensor)]
 
