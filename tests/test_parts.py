@@ -504,6 +504,33 @@ def test_gradients(form, text):
     torch.testing.assert_close(mine[stored], full[row[row >= 0], column[row >= 0]][stored])
 
 
+@pytest.mark.parametrize("form", [FORMATS[2], "hyb(1,6)"])
+@pytest.mark.parametrize("text", ["ij,kj,lj->ikl", "ij,kj,lj,mj->iklm"])
+@pytest.mark.parametrize("which", ["dense", "sparse", "grad", "compile"])
+def test_what_goes_over_parts_forward_has_gradients(form, text, which):
+    d, x, y, z = matrix(8, 12), dense(5, 12), dense(4, 12, seed=2), dense(3, 12, seed=3)
+    others = {2: (y,), 3: (y, z)}[text.count(",")]
+    a = scorch.sparse(d, format=form)
+
+    def f(x, a):
+        return scorch.einsum(text, x, a, *others).square().sum()
+
+    def right(x, d):
+        return torch.einsum(text, x, d, *others).square().sum()
+
+    of_x, of_d = torch.func.grad(right, (0, 1))(x, d)
+    if which == "grad":
+        torch.testing.assert_close(torch.func.grad(lambda x: f(x, a))(x), of_x)
+    elif which == "sparse":
+        f(x, a.requires_grad_()).backward()
+        assert a.grad.format == a.format
+        torch.testing.assert_close(a.grad.to_dense(), of_d * (d != 0))
+    else:
+        call = torch.compile(f, backend="aot_eager", fullgraph=True) if which == "compile" else f
+        call(x.requires_grad_(), a).backward()
+        torch.testing.assert_close(x.grad, of_x)
+
+
 def test_gradients_of_conversions_and_parts():
     d = matrix().requires_grad_()
     b = scorch.sparse(d.detach(), format="csr").requires_grad_()

@@ -20,10 +20,11 @@ from ..tensor.composed import Composed, whole
 from ..tensor.entries import same_structure
 from ..tensor.format import Format, bound, fills, has_parts, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, rank
-from ..tensor.values import kept, needs_grad, values_of
+from ..tensor.values import kept, needs_grad, tracked, values_of
 from . import expressions, notation
+from .gradients import gradients_of, mask
 from .part_schedules import conversions, converts, in_program, of_parts
-from .program import Asked, of_operand, program_of
+from .program import Asked, known_revealed, of_operand, program_of
 from .run import Out
 
 _NO_PARTS = (
@@ -231,12 +232,29 @@ def _formats(apart: Apart, asked: Sequence) -> Asked:
     return each if any(f is not None for f in each) else None
 
 
+def _is_derivable(apart: Apart, given: Sequence[torch.Tensor], formats: Asked) -> bool:
+    """Whether gradients over parts, of which there may be any, are within the limits of one program."""
+    wanted = mask(map(tracked, given))
+    if not wanted:
+        return True
+    kinds, asked = tuple(map(of_operand, given)), formats and tuple(formats)
+    program, shown = known_revealed(apart.text, apart.names, kinds, asked, None, "zero")
+    try:
+        gradients_of(program, tuple(map(rank, given)), wanted, mask(shown))
+    except NotImplementedError:
+        return False
+    return True
+
+
 def _in_steps(
     apart: Apart, xs: list[torch.Tensor], asked: Sequence, schedule: str | None, out: Out
 ) -> list | None:
-    """The results over parts; None where one has not the structure that it was thought to have."""
-    given = _given(apart, xs)
-    made = expressions.compute(apart.text, apart.names, given, _formats(apart, asked), schedule, "zero", out)
+    """The results over parts; None where one has not the structure that it was thought to have, or where
+    gradients over parts would be beyond the limits."""
+    given, formats = _given(apart, xs), _formats(apart, asked)
+    if schedule is None and not _is_derivable(apart, given, formats):
+        return None
+    made = expressions.compute(apart.text, apart.names, given, formats, schedule, "zero", out)
     found: dict[int, list] = {}
     for y, (result, part, like) in zip(
         made if isinstance(made, tuple) else (made,), apart.results, strict=True
