@@ -201,7 +201,9 @@ def test_what_is_linear_keeps_parts_that_store_an_entry_twice(dtype):
     w = p.to_dense()
     linear = [lambda p: p * 2, lambda p: 2 * p, lambda p: p * p.dtype.itemsize, lambda p: p * (x > 0)]
     if dtype != torch.bool:
-        linear += [lambda p: -p, lambda p: +p, lambda p: p / 2, lambda p: p * (x[:24, None] > 0)]
+        linear += [lambda p: -p, lambda p: +p, lambda p: p * (x[:24, None] > 0)]
+    if dtype.is_floating_point:
+        linear += [lambda p: p / 2, lambda p: p / (x + 5)]
     for k, f in enumerate(linear):
         assert dtype == torch.bool or f(p).format == p.format, k
         torch.testing.assert_close(f(p).to_dense(), f(w))
@@ -214,6 +216,29 @@ def test_what_is_linear_keeps_parts_that_store_an_entry_twice(dtype):
         torch.testing.assert_close(p.clone().mul_(p).to_dense(), w * w)
         with pytest.raises(ValueError, match="several times"):
             p.div_(p.clone())
+
+
+def test_sums_of_integers_wrap_before_they_are_divided():
+    half = scorch.sparse(torch.full((2, 2), 2**30, dtype=torch.int32))
+    p, b = scorch.parts(half, half), torch.full((2, 2), 2, dtype=torch.int32)
+    for y in (p / 2, p / b, torch.true_divide(p, b[0]), p.div(2.0)):
+        same(y, torch.full((2, 2), -(2.0**30)))
+    same(scorch.evaluate("C[i,j] = A[i,j] / 2", A=p), torch.full((2, 2), -(2.0**30)))
+    same(scorch.evaluate("y[i] = A[i,j] / b[j]", A=p, b=b[0]), torch.full((2,), -(2.0**31)))
+    assert (p * 2).format == p.format and (p.convert("csr") / 2).format == "csr"
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_narrower_types_are_of_sums(dtype):
+    d = torch.full((2, 2), 2.0**40, dtype=torch.float64)
+    p = scorch.parts(scorch.sparse(d), scorch.sparse(3 - d))
+    for y in (p.to(dtype), p.type(dtype)):
+        assert y.dtype == dtype and y.format == "csr"
+        same(y, p.to_dense().to(dtype))
+    wide = scorch.parts(scorch.sparse(d.float()), scorch.sparse(-d.float())).double()
+    assert wide.format == p.format and wide.dtype == torch.float64
+    alone = scorch.sparse(matrix(), format=FORMATS[0])
+    assert alone.to(dtype).format == alone.format
 
 
 @pytest.mark.parametrize("form", [FORMATS[0], FORMATS[3], "ell(2) of nearest(2,12) + coo"])

@@ -94,9 +94,17 @@ def _notation(expression: str, names: tuple[str, ...], n: int) -> tuple[str, tup
     return notation.named(expression, names), names
 
 
-def _overlap(xs: Sequence[torch.Tensor]) -> bool:
-    """Whether one of bool may store an entry twice: parts would be added, where the tensor is their "or"."""
-    return any(isinstance(x, Composed) and x.dtype == torch.bool and not x.is_coalesced() for x in xs)
+def _adds_first(dtype: torch.dtype, expression: str) -> bool:
+    """Whether entries that are stored twice are added before anything else: bool is "or"ed, and quotients of
+    integers are fractions, where sums of integers wrap."""
+    return dtype is torch.bool or (not dtype.is_floating_point and "/" in expression)
+
+
+def _overlap(expression: str, xs: Sequence[torch.Tensor]) -> bool:
+    """Whether one may store an entry twice, and parts must not be taken one by one then."""
+    return any(
+        isinstance(x, Composed) and _adds_first(x.dtype, expression) and not x.is_coalesced() for x in xs
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -125,7 +133,7 @@ def quickly(
     kinds, ranks = [], []
     for x in operands:
         if isinstance(x, SparseTensor):
-            if needs_grad(x) or x._val.dtype is torch.bool:
+            if needs_grad(x) or _adds_first(x._val.dtype, expression):
                 return NotImplemented
             kinds.append((x._ndim, x._fmt))
             ranks.append(x._ndim)
@@ -165,7 +173,7 @@ def _find(
     asked, of_each = _of_each(format, len(ranks)), of_parts(schedule)
     apart = None
     whole = schedule is not None and not of_each
-    if not whole and implicit == "zero" and len(asked) == len(ranks) and not _overlap(xs):
+    if not whole and implicit == "zero" and len(asked) == len(ranks) and not _overlap(expression, xs):
         kinds, dims = tuple(map(of_operand, xs)), tuple([rank(x) for x in xs])
         apart = _apart(text, called, kinds, dims, tuple([f if f is None else str(f) for f in asked]))
     if of_each and not apart:

@@ -48,7 +48,8 @@ from .writing import (
 
 UNION, PRODUCT, QUOTIENT, DENSE, FIRST = range(5)  # what a function of two does with missing entries
 _NUMBERS, _ALIKE = 1, 2  # beside what it may be computed on values alone: csrc/bindings/values.c
-_LINEAR = {"div", "divide", "mul", "multiply", "neg", "negative", "positive", "pos", "true_divide"}
+_QUOTIENTS = {"div", "divide", "true_divide"}
+_LINEAR = _QUOTIENTS | {"mul", "multiply", "neg", "negative", "positive", "pos"}
 _LINEAR_IN_PLACE = {f"{name}_" for name in _LINEAR} | {"__imul__", "__itruediv__", "zero_"}
 _CHOICES = {f"{kind}_{name}" for kind in ("logical", "bitwise") for name in ("and", "or", "xor")} | {
     "bitwise_left_shift",
@@ -90,7 +91,8 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
 def _of_terms(name: str, a: SparseTensor, b: Number | torch.Tensor) -> SparseTensor:
     """a as it is where ``name`` of what is added up is the sum of it; else with each entry once."""
     types = {a.dtype, torch.result_type(a._val, b)}
-    same = len(types) == 1 or all(dtype.is_floating_point for dtype in types)
+    fractions = a.dtype.is_floating_point
+    same = fractions or (len(types) == 1 and name not in _QUOTIENTS)  # integers wrap, fractions do not
     return a if same and name in _LINEAR else a.coalesce()
 
 

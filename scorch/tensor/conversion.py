@@ -150,7 +150,8 @@ def to(
         return a
     added = values.dtype if dtype is None else dtype
     rounded = added.is_floating_point and values.is_floating_point()
-    if added != values.dtype and not rounded and not a.is_coalesced():
+    widened = rounded and torch.finfo(added).bits > torch.finfo(values.dtype).bits
+    if added != values.dtype and not widened and not a.is_coalesced():
         return a.coalesce().to(dtype, index_dtype=index_dtype)  # a sum of casts is no cast of a sum
     form = layout(a._fmt, a._ndim)
     arrays = [x.to(index_dtype or x.dtype, copy=copied) for x in structure]
