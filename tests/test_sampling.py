@@ -122,6 +122,44 @@ def test_layers_fit_together(format, replace, weighted):
             assert torch.equal(A.values()[entries], made.values())
 
 
+@pytest.mark.parametrize(
+    "format",
+    (
+        "coo",
+        "csc",
+        "dcsr",
+        "dcsc",
+        "bsr(2,2)",
+        "bsc(1,1)",
+        "bsc(2,3)",
+        "ell(12)",
+        "dia(4)",
+        "csr of band(-2,2) + csc",
+        "csr of band(-2,2) + bsr(2,2)",
+        "dense(1), dense(0)",
+    ),
+)
+def test_entries_are_places_in_the_values(format):
+    mask = torch.rand(12, 12, generator=torch.Generator().manual_seed(0)) < 0.4
+    A = scorch.sparse(torch.arange(1.0, 145).view(12, 12) * mask, format)
+    for _ in range(2):
+        layers = scorch.sample_neighbors(A, torch.tensor([7, 3, 11]), [2, -1])
+        for layer in layers:
+            assert torch.equal(A.values()[layer.entries], layer.matrix.values())
+    twin = scorch.sparse(A.to_dense(), format).requires_grad_()
+    (layer,) = scorch.sample_neighbors(twin, torch.tensor([7, 3]), [-1])
+    assert torch.equal(twin.values()[layer.entries], layer.matrix.values())
+
+
+def test_entries_of_sums_are_the_first_values():
+    part = scorch.sparse(torch.tensor([[0.0, 2], [5, 6]]), "csc")
+    A = scorch.parts(part, scorch.sparse(torch.tensor([[0.0, 0], [7, 0]])))
+    (layer,) = scorch.sample_neighbors(A, torch.tensor([1, 0]), [-1])
+    row, column = layer.targets[layer.matrix.indices()[0]], layer.sources[layer.matrix.indices()[1]]
+    assert torch.equal(A.indices()[:, layer.entries].long(), torch.stack([row, column]))
+    assert torch.equal(layer.matrix.values(), A.to_dense()[row, column])
+
+
 def test_whole_neighbourhoods_are_submatrices():
     A, x = graph(), torch.rand(60, 4)
     seeds = torch.tensor([5, 1, 59])

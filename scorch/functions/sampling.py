@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _C, _torch
+from ..tensor.entries import located
 from ..tensor.format import layout
 from ..tensor.sparsetensor import SparseTensor, sound
 from ..tensor.values import assemble, kept, needs_grad
@@ -22,7 +23,8 @@ class SampledLayer(NamedTuple):
     ``matrix`` [T, S] csr has an entry (i, j) where node ``sources[j]`` was drawn for ``targets[i]``, with the
     value that A has there, as many times as it was drawn. ``targets`` [T] and ``sources`` [S] are nodes,
     int64; the targets are the first sources, so ``h[: len(targets)]`` are their own rows. ``entries`` [nnz]
-    says which of ``A.values()`` each entry is, for what else there is of edges.
+    says which of ``A.values()`` each entry is, for what else there is of edges; where A is a sum and has
+    several at one place, the first of them.
 
     >>> A = scorch.coo([[0, 0, 1], [1, 2, 0]], [5.0, 6, 7], (3, 3))
     >>> (layer,) = scorch.sample_neighbors(A, torch.tensor([1]), [3])
@@ -107,6 +109,24 @@ def read_seeds(seeds: object) -> torch.Tensor:
     return seeds.long().contiguous()
 
 
+def _layer(
+    A: SparseTensor,
+    csr: SparseTensor,
+    arrays: tuple[torch.Tensor, ...],
+    targets: torch.Tensor,
+    sources: torch.Tensor,
+) -> SampledLayer:
+    """The layer of what was drawn from csr, which is A."""
+    *structure, entries, times = arrays
+    values = csr.values()[entries] if needs_grad(csr) else csr.values().detach()[entries]
+    values = values if times is None else values * times.to(values.dtype)
+    matrix = assemble(layout("csr", 2), (len(targets), len(sources)), (*structure, values))
+    if csr._val is not A._val:  # which are in another order
+        i, j = matrix.indices()
+        entries = located(A, (targets[i], sources[j]))
+    return SampledLayer(matrix, targets, sources, entries)
+
+
 def sample_neighbors(
     A: SparseTensor,
     seeds: torch.Tensor,
@@ -160,10 +180,6 @@ def sample_neighbors(
     hops = draw(arrays, seeds, read_fanouts(fanouts)[::-1], bool(replace), generator, fresh=False)
     layers, targets = [], len(seeds)
     for arrays, reached in zip(hops.arrays, hops.reached, strict=True):
-        *structure, entries, times = arrays
-        values = csr.values()[entries] if needs_grad(csr) else csr.values().detach()[entries]
-        values = values if times is None else values * times.to(values.dtype)
-        matrix = assemble(layout("csr", 2), (targets, reached), (*structure, values))
-        layers.append(SampledLayer(matrix, hops.nodes[:targets], hops.nodes[:reached], entries))
+        layers.append(_layer(A, csr, arrays, hops.nodes[:targets], hops.nodes[:reached]))
         targets = reached
     return layers[::-1]

@@ -393,7 +393,7 @@ def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.T
 # ---- entries that are named one by one ----
 def located(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
     """The place among a's values of the entry at these coordinates, one vector [n] a dimension; -1 where none
-    is stored. No entry of a is stored twice.
+    is stored, and the first of several.
 
     Rows of csr, and columns of csc, are searched, so that it costs what is asked for; the keys of another
     format are sorted once and kept with it.
@@ -413,7 +413,7 @@ def _keys(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The row-major keys of a's values, ascending, and their places; padding is at -1."""
     indices, stored = coordinates(a)
     key = ravel(indices, a.shape)
-    return tuple((key if stored is None else key.masked_fill(~stored, -1)).sort())
+    return tuple((key if stored is None else key.masked_fill(~stored, -1)).sort(stable=True))
 
 
 def _sought(pos: torch.Tensor, crd: torch.Tensor, row: torch.Tensor, column: torch.Tensor) -> torch.Tensor:
