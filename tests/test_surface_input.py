@@ -164,6 +164,18 @@ def test_edges_of_other_types():
             torch.testing.assert_close(got.to_dense().float(), plain.to_dense())
 
 
+def test_a_fraction_is_the_weight_of_a_loop():
+    for weight in (torch.tensor([2, 1, 4]), torch.tensor([True, False, True])):
+        for loops in (True, 2, 0.5):
+            for normalize in (None, "sym", "row"):
+                options = {"add_self_loops": loops, "normalize": normalize}
+                got = scorch.from_edge_index(EDGES, weight, **options)
+                plain = scorch.from_edge_index(EDGES, weight.float(), **options)
+                whole = normalize is None and loops != 0.5
+                assert got.dtype == ((weight * loops).dtype if whole else torch.float32)
+                assert torch.equal(got.to_dense().float(), plain.to_dense())
+
+
 def test_degrees_of_half_types_are_summed_in_float32():
     edges = torch.stack([torch.arange(5000), torch.zeros(5000, dtype=torch.long)])
     a = scorch.from_edge_index(edges, torch.ones(5000, dtype=torch.bfloat16), normalize="row")

@@ -275,8 +275,6 @@ def _normalised(
     source: torch.Tensor, target: torch.Tensor, weight: torch.Tensor, n: int, how: str
 ) -> torch.Tensor:
     """The weights divided by sums of rows, many edges piece by piece: only the result takes memory."""
-    if not weight.is_floating_point():
-        weight = weight.to(torch.get_default_dtype())
     size = max(weight.numel(), 1) if carries(weight) else _PIECE
     pieces = [slice(at, at + size) for at in range(0, weight.numel(), size)]
     degree = _degrees(target, weight, n, pieces)
@@ -311,11 +309,12 @@ def from_edge_index(
 
     Args:
         edge_index: [2, E] of an integer type: sources, targets.
-        edge_weight: [E]; ones in the default float type if None. Parallel edges are summed. Integers are
-            normalised in the default float type.
+        edge_weight: [E]; ones in the default float type if None. Parallel edges are summed. Integers
+            and bool become the default float type where they are normalised, before loops are added.
         num_nodes: N; one more than the largest index if None.
         add_self_loops: adds an edge at each node that has none, of weight 1, or of the weight that is given;
-            of several at one node the last counts, as in PyG.
+            of several at one node the last counts, as in PyG. The type of the weights is promoted as
+            ``edge_weight * add_self_loops`` is: integers stay integers beside True and 2, not beside 0.5.
         normalize: None; "sym": D^-1/2 A D^-1/2 with D the sums of rows (GCN); "row": D^-1 A.
             Nodes without edges get 0.
         format: of the result.
@@ -354,7 +353,10 @@ def _graph(
 ) -> SparseTensor:
     """The adjacency matrix of edges, differentiable in their weights."""
     source, target = index
+    if normalize is not None and not weight.is_floating_point():
+        weight = weight.to(torch.get_default_dtype())
     if loops:
+        weight = weight.to(torch.result_type(weight, loops))  # that of a loop may be a fraction
         with _torch.plainly():
             nodes, replaced = _loops(source, target, n)
             source, target = _appended(source, nodes, n), _appended(target, nodes, n)
