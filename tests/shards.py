@@ -142,6 +142,17 @@ def sampled_products(rank, ranks, group):
     close(leaves[1].grad, wanted[1].grad[P.rows])
 
 
+class Propagated(nn.Module):
+    """A dense layer before APPNP, which has no parameters."""
+
+    def __init__(self, n, m, **options):
+        super().__init__()
+        self.lin, self.sums = nn.Linear(n, m), scorch.nn.APPNP(2, 0.25, **options)
+
+    def forward(self, x, graph):
+        return self.sums(self.lin(x), graph)
+
+
 class Net(nn.Module):
     def __init__(self, make):
         super().__init__()
@@ -172,7 +183,7 @@ def training(rank, ranks, group):
     makes = (
         scorch.nn.GCNConv, scorch.nn.SAGEConv, partial(scorch.nn.SAGEConv, aggr="sum"), scorch.nn.GATConv,
         partial(scorch.nn.GATConv, add_self_loops=False), partial(scorch.nn.SGConv, K=2),
-        partial(scorch.nn.GCNConv, normalize=False),
+        partial(scorch.nn.GCNConv, normalize=False), Propagated, partial(Propagated, normalize=False),
     )  # fmt: skip
     for number, make in enumerate(makes):
         alone = losses(Net(make), A, x, y, NODES, lambda loss: loss)
@@ -188,6 +199,25 @@ def training(rank, ranks, group):
                 losses(net, P, x[P.rows], y[P.rows], NODES, after), alone, rtol=1e-5, atol=1e-5
             )
         assert alone[-1] < alone[0]
+
+
+def dropped_weights(rank, ranks, group):
+    """APPNP drops weights of half of the edges and doubles the others, also in what flows back."""
+    d, x = matrix(density=0.5, dtype=torch.float32) > 0, torch.ones(NODES, 3)
+    P = RowSharded(scorch.sparse(d.float()), group, cuts(ranks)[2])
+    layer = scorch.nn.APPNP(1, 0.5, dropout=0.5, normalize=False)
+    own = x[P.rows].requires_grad_()
+    y = layer(own, P)
+    kept = 2 * y.detach() - 1  # the sums of twos
+    assert torch.equal(kept % 2, torch.zeros_like(kept)) and (kept <= 2 * d.sum(1)[P.rows, None]).all()
+    total = kept.sum()
+    dist.all_reduce(total, group=group)
+    assert 0 < total < 2 * 3 * d.sum()
+    y.sum().backward()
+    ones = own.grad.sum()
+    dist.all_reduce(ones, group=group)
+    close(ones, (total + 3 * NODES) / 2)
+    assert torch.equal(layer.eval()(x[P.rows], P), (d.sum(1)[P.rows, None] + x[P.rows]) / 2)
 
 
 def normalization(rank, ranks, group):
@@ -247,7 +277,7 @@ def refusals(rank, ranks, group):
 
 CHECKS = (
     products, only_what_is_needed_moves, other_ways_to_make_one, rectangles, another_order, sampled_products,
-    training, normalization, second_derivatives, refusals,
+    training, dropped_weights, normalization, second_derivatives, refusals,
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from scorch.distributed import count_exchange, cut_rows, partition
 
 CHECKS = (
     "products", "only_what_is_needed_moves", "other_ways_to_make_one", "rectangles", "another_order",
-    "sampled_products", "training", "normalization", "second_derivatives", "refusals",
+    "sampled_products", "training", "dropped_weights", "normalization", "second_derivatives", "refusals",
 )  # fmt: skip
 RANKS = 4
 

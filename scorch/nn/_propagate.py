@@ -11,7 +11,7 @@ from torch import nn
 from .._torch import is_unwatched, lasting
 from ..functions.expressions import evaluate
 from ..tensor.sparsetensor import SparseTensor
-from ._graph import Normalizing, _Derived, adjacency, nodes_of
+from ._graph import Normalizing, RowShards, _Derived, adjacency, nodes_of
 
 
 def mapped_sums(module: nn.Module, matrix: SparseTensor, x: torch.Tensor, eps: torch.Tensor) -> torch.Tensor:
@@ -181,14 +181,16 @@ class APPNP(Normalizing):
         self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
     ) -> torch.Tensor:
         """x [N, in], dense; edge_index [2, E] or SparseTensor [N, N] -> [N, in]"""
-        matrix, y = self.matrix(x, edge_index, edge_weight), x
+        graph, y = self.matrix(x, edge_index, edge_weight), x
+        sharded = isinstance(graph, RowShards)
+        matrix = graph.local if sharded else graph
         back = float(self.alpha)
         text = f"Y[i,k] = {1 - back!r} * (S[i,j] * Z[j,k]) + {back!r} * X[i,k]"
         for _ in range(self.K):
             step = matrix
             if self.dropout and self.training:
                 step = matrix._with_values(nn.functional.dropout(matrix.values(), self.dropout))
-            y = evaluate(text, S=step, Z=y, X=x, format="dense")
+            y = evaluate(text, S=step, Z=graph.gather(y) if sharded else y, X=x, format="dense")
         return y
 
     def extra_repr(self) -> str:
