@@ -9,6 +9,7 @@ import traceback
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import torch
 import torch.distributed as dist
@@ -271,13 +272,42 @@ def refusals(rank, ranks, group):
     refused(
         lambda: RowSharded.from_edges(edges, mesh=group, num_nodes=3), ValueError, "in 0..2 on every rank"
     )
+    kind = torch.float64 if rank else torch.float32
+    one, kinds = torch.ones(1, dtype=kind), "float32.*float64"
+    made = partial(RowSharded.from_edges, torch.tensor([[0], [1]]), mesh=group)
+    refused(lambda: made(one, num_nodes=3), TypeError, f"edge_weight: .*{kinds}")
+    refused(lambda: made(None if rank else one.double(), num_nodes=3), TypeError, "float64.*float32")
+    refused(lambda: made(num_nodes=3 + rank), ValueError, r"num_nodes: .*\[3, 4")
+    refused(lambda: made(num_nodes=3 if rank else None), ValueError, r"num_nodes: .*\[2, 3")
+    assert made(num_nodes=2 if rank else None).shape == (2, 2)
+    rows = scorch.sparse(torch.ones(2, 3, dtype=kind))
+    refused(lambda: RowSharded.from_rows(rows, group), TypeError, f"from_rows: .*{kinds}")
     wide = RowSharded(scorch.sparse(torch.ones(4, 9)), group)
     refused(lambda: wide.normalized(), ValueError, "a square matrix")
+
+
+def features_that_differ(rank, ranks, group):
+    """In type or width, wherever rows are moved; those that agree are compared once."""
+    kind = torch.float64 if rank else torch.float32
+    for d in (torch.eye(12).roll(1, 0), torch.ones(12, 12)):
+        P = RowSharded(scorch.sparse(d), group)
+        n, layer = len(P.rows), scorch.nn.SAGEConv(2, 2)
+        for f in (P.__matmul__, P.full, lambda x, P=P, layer=layer: layer(x, P)):
+            refused(partial(f, torch.ones(n, 2 + rank)), ValueError, r"one width .*\[2, 3")
+        for f in (P.__matmul__, P.full):
+            refused(partial(f, torch.ones(n, 2, dtype=kind)), TypeError, "one type .*float32.*float64")
+        x, other = rand(12, 2, dtype=torch.float32), rand(12, 3, dtype=torch.float32)
+        close(P @ x[P.rows], (d @ x)[P.rows])
+        with mock.patch("scorch.distributed._halo.compared", side_effect=AssertionError):
+            close(P @ x[P.rows], (d @ x)[P.rows])
+            close(P.with_values(P.values() * 2) @ x[P.rows], 2 * (d @ x)[P.rows])
+        close(P @ other[P.rows], (d @ other)[P.rows])
 
 
 CHECKS = (
     products, only_what_is_needed_moves, other_ways_to_make_one, rectangles, another_order, sampled_products,
     training, dropped_weights, normalization, second_derivatives, refusals,
+    features_that_differ,
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from scorch.distributed import count_exchange, cut_rows, partition
 CHECKS = (
     "products", "only_what_is_needed_moves", "other_ways_to_make_one", "rectangles", "another_order",
     "sampled_products", "training", "dropped_weights", "normalization", "second_derivatives", "refusals",
+    "features_that_differ",
 )  # fmt: skip
 RANKS = 4
 

@@ -7,6 +7,8 @@ everything the rows are gathered instead.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.distributed as dist
 
@@ -39,6 +41,16 @@ def gathered(x: torch.Tensor, group: object) -> torch.Tensor:
     return torch.stack(found)
 
 
+def compared(name: str, numbers: Sequence[int], dtype: torch.dtype, group: object) -> torch.Tensor:
+    """[ranks, ...]: numbers of every rank. Raises TypeError, on all of them, where types differ."""
+    text = str(dtype).encode().ljust(40)  # numbers too, so that one exchange is enough
+    found = gathered(torch.tensor([*numbers, *text], device="cpu"), group)
+    kinds = [bytes(row).decode().strip() for row in found[:, len(numbers) :].tolist()]
+    if len(set(kinds)) > 1:
+        raise TypeError(f"{name}: expected one type on every rank, got {kinds}")
+    return found[:, : len(numbers)]
+
+
 def dealt(x: torch.Tensor, counts: torch.Tensor, group: object) -> tuple[torch.Tensor, torch.Tensor]:
     """The parts of x that all ranks have for this one, one after the other, and their lengths."""
     received = torch.empty_like(counts)
@@ -65,6 +77,7 @@ class Halo:
         self.rows = wanted - columns[self.rank]
         self.gathers = False
         self._back: dict = {}
+        self._compared: set = set()
 
     def count(self, rows: int, entries: int) -> Exchange:
         """What all ranks move."""
@@ -72,6 +85,19 @@ class Halo:
         found = Exchange(*gathered(mine, self.group).T)
         self.gathers = found.gathers and found.gathered > 0
         return found
+
+    def compare(self, name: str, x: torch.Tensor) -> None:
+        """Raises TypeError or ValueError, on every rank, where rows of x differ in type or width.
+
+        Messages of gloo that differ in size end the process. Each type and width is compared once, so that
+        products need no exchange for it: what ranks agreed on before is the same on all of them.
+        """
+        known = x.dtype, x.shape[1:].numel()
+        if known not in self._compared:
+            widths = compared(name, known[1:], x.dtype, self.group).flatten().tolist()
+            if len(set(widths)) > 1:
+                raise ValueError(f"{name}: expected rows of one width on every rank, got {widths}")
+            self._compared.add(known)
 
     def fetch(self, x: torch.Tensor) -> torch.Tensor:
         """[own + needed, ...]: the rows of this rank, then those of others."""

@@ -13,7 +13,7 @@ from ..nn._graph import RowShards
 from ..tensor.coordinates import check_edges, coo
 from ..tensor.sparsetensor import SparseTensor
 from ._cut import Exchange, cut_rows, partition
-from ._halo import Fetch, Halo, dealt, gathered, group_of
+from ._halo import Fetch, Halo, compared, dealt, gathered, group_of
 
 
 def _checked(A: object) -> SparseTensor:
@@ -108,10 +108,10 @@ class RowSharded(RowShards):
     def from_rows(cls, local: SparseTensor, mesh: object = None) -> RowSharded:
         """Of rows that every rank has read itself: ``local`` [rows here, n], one rank's below the other's.
 
-        Raises: ValueError, on every rank: the numbers of columns differ.
+        Raises: ValueError, TypeError, on every rank: the numbers of columns differ, or the types of values.
         """
         group, local = group_of(mesh), _checked(local)
-        shapes = gathered(torch.tensor(local.shape, device="cpu"), group)
+        shapes = compared("from_rows", local.shape, local.dtype, group)
         if len(shapes[:, 1].unique()) > 1:
             found = shapes[:, 1].tolist()
             raise ValueError(f"from_rows: expected as many columns on each rank, got {found}")
@@ -135,6 +135,9 @@ class RowSharded(RowShards):
 
         Each edge is sent to the rank that has its target, parallel ones are summed. Weights get no gradient.
         num_nodes: N; one more than the largest index of all ranks if None.
+
+        Raises: ValueError, TypeError, on every rank: num_nodes or the types of weights differ, or a node is
+        out of range.
         """
         group = group_of(mesh)
         ranks, rank = dist.get_world_size(group), dist.get_rank(group)
@@ -145,8 +148,13 @@ class RowSharded(RowShards):
         weight = torch.ones(len(source), device="cpu") if edge_weight is None else edge_weight.detach()
         nodes = int(edge_index.max()) + 1 if edge_index.numel() else 0
         low = int(edge_index.min()) if edge_index.numel() else 0
-        largest, lowest = gathered(torch.tensor([nodes, -low], device="cpu"), group).amax(0).tolist()
-        nodes = largest if num_nodes is None else int(num_nodes)
+        given = (0, 0) if num_nodes is None else (1, int(num_nodes))
+        found = compared("edge_weight", (nodes, -low, *given), weight.dtype, group)
+        largest, lowest = found[:, :2].amax(0).tolist()
+        each = [n if is_given else largest for is_given, n in found[:, 2:].tolist()]
+        nodes = each[rank]
+        if len(set(each)) > 1:
+            raise ValueError(f"num_nodes: expected one number on every rank, got {each}")
         if nodes < largest or lowest > 0:
             raise ValueError(f"edge_index: expected nodes in 0..{nodes - 1} on every rank")
         entries = torch.bincount(target, minlength=nodes)
@@ -225,6 +233,7 @@ class RowSharded(RowShards):
         if not isinstance(x, torch.Tensor) or not x.dim() or len(x) != self._halo.own:
             got = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
             raise ValueError(f"x: expected the {self._halo.own} rows that this rank has, got {got}")
+        self._halo.compare("x", x)
         return Fetch.apply(x, self._halo)
 
     def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
@@ -237,6 +246,7 @@ class RowSharded(RowShards):
 
     def full(self, y: torch.Tensor) -> torch.Tensor:
         """All rows of what has the rows of P on each rank, in the order of A, on every rank; no gradient."""
+        self._halo.compare("y", y)
         sizes = self.cut.diff()
         padded = y.new_zeros(int(sizes.max()), *y.shape[1:])
         padded[: len(y)] = y.detach()
