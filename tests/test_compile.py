@@ -342,6 +342,29 @@ def test_relations_are_compiled_once():
     assert counter.frame_count == 1
 
 
+@pytest.mark.parametrize("aggr", ("mean", "sum"))
+@pytest.mark.parametrize("sizes", ((3, 4, 5), (60, 8, 64)), ids=("rows", "edges"))
+def test_a_list_of_edges_and_their_kinds_is_one_graph(sizes, aggr):
+    """With gradients, of other edges too: parallel ones, and of kinds without any."""
+    relations, features, out = sizes
+    layer = scorch.nn.RGCNConv(features, out, relations, aggr=aggr).double()
+    x, counter = torch.rand(20, features).double(), CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(layer, backend=counter, fullgraph=True, dynamic=True)
+    for n in (50, 77, 31):
+        edges, kinds = torch.randint(20, (2, n)), torch.randint(relations, (n,))
+        edges[:, :20], kinds[:20] = edges[:, :1], 1
+        y, z = layer(x, edges, kinds), compiled(x, edges, kinds)
+        torch.testing.assert_close(z, y)
+        wanted, found = (torch.autograd.grad(r.square().sum(), list(layer.parameters())) for r in (y, z))
+        torch.testing.assert_close(found, wanted)
+    assert counter.frame_count == 1
+    torch.testing.assert_close(torch.export.export(layer, (x, edges, kinds)).module()(x, edges, kinds), y)
+    with pytest.raises(ValueError, match=r"edge_index: expected integers in 0..19, got 0..20"):
+        compiled(x, torch.tensor([[0] * 31, [20] * 31]), kinds)
+    with pytest.raises(ValueError, match=r"edge_type: expected integers in 0.*got -1"):
+        compiled(x, edges, kinds.clamp(max=0) - 1)
+
+
 @pytest.mark.parametrize("form", ("csr", "csf", "coo"))
 def test_means_of_a_tensor_of_relations(form):
     """With gradients to its values, compiled and exported."""

@@ -18,16 +18,16 @@ from .._torch import apart, contents, in_transform, is_compiling, lasting, surel
 from ..functions import autocast
 from ..functions.dynamic import Dynamic
 from ..functions.expressions import einsum
-from ..tensor.coordinates import check_edges, check_integers, coo, from_edge_index
+from ..tensor.coordinates import check_edges, check_integers, from_edge_index
 from ..tensor.entries import unfilled
 from ..tensor.format import layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, needs_grad, versions
 from ..tensor.wrapping import wrap
-from ._edges import edges_and_weights, mean_of, ones_of, shares
+from ._edges import edges_and_weights, mean_of, ones_of
 from ._recent import Recent
-from ._relations import cube_of, means_of, relational, side_by_side
+from ._relations import beside_of, cube_of, means_of, relational, side_by_side
 
 FEATURES = torch.Tensor, Dynamic  # what features may be
 
@@ -579,21 +579,8 @@ class RGCNConv(nn.Module):
         check_integers("edge_type", edge_type)
         if edge_type.shape != edge_index.shape[1:]:
             raise ValueError(f"edge_type: expected {list(edge_index.shape[1:])}, got {list(edge_type.shape)}")
-        edge_index, edge_type = edge_index.long(), edge_type.long()
-        for name, index, n in (
-            ("edge_index", edge_index, nodes),
-            ("edge_type", edge_type, self.num_relations),
-        ):
-            if index.numel() and (int(index.min()) < 0 or int(index.max()) >= n):
-                raise ValueError(
-                    f"{name}: expected integers in 0..{n - 1}, got {int(index.min())}..{int(index.max())}"
-                )
-        source, target = edge_index
-        weight = _weighted(edge_index, None, torch.promote_types(self.weight.dtype, torch.float32))
-        if self.aggr == "mean":
-            weight = shares(target * self.num_relations + edge_type, weight.dtype)
-        column = edge_type * nodes + source
-        return coo((target, column), weight, (nodes, self.num_relations * nodes), "csr")
+        dtype = torch.promote_types(self.weight.dtype, torch.float32)
+        return beside_of(edge_index, edge_type, nodes, self.num_relations, self.aggr == "mean", dtype)
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, num_relations={self.num_relations}"

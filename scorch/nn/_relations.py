@@ -1,4 +1,4 @@
-"""Sums over the edges of several relations, in traced code: one operator.
+"""Edges of several relations, and sums over them in traced code: one operator.
 
 The matrices of all relations lie side by side, [N, R * N]; what sums over relations and neighbours reads
 them as a tensor [N, R, N]. Its structure is found once, by what the arrays of the matrix hold, and never
@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import torch
 
-from .._torch import admit_nodes, apart, node
+from .._torch import admit_nodes, apart, is_compiling, node, unknown_size
 from ..functions.gradients import gradients_of_sum
 from ..functions.program import known_program
 from ..functions.run import run
+from ..tensor.coordinates import coo
 from ..tensor.entries import coordinates, unfilled
 from ..tensor.format import layout
 from ..tensor.sparsetensor import SparseTensor
@@ -26,9 +27,13 @@ from ._recent import Recent
 _CSR, _CSF = layout("csr", 2), layout("csf", 3)
 _CALL = "str text, Tensor[] matrix, SymInt[] sizes, int count, Tensor[] operands, SymInt[] shape"
 _lib = torch.library.Library("scorch", "FRAGMENT")
+_lib.define(
+    "relations(Tensor edge_index, Tensor edge_type, SymInt nodes, int count, bool mean, ScalarType dtype) -> "
+    "(Tensor, Tensor, Tensor)"
+)
 _lib.define(f"relational({_CALL}) -> Tensor")
 _lib.define(f"relational_gradient({_CALL}, Tensor grad, bool[] wanted) -> Tensor[]")
-_cubes = Recent()
+_lists, _cubes = Recent(), Recent()
 
 
 def cube_of(matrix: SparseTensor, count: int) -> SparseTensor:
@@ -39,6 +44,43 @@ def cube_of(matrix: SparseTensor, count: int) -> SparseTensor:
 def side_by_side(cube: SparseTensor) -> SparseTensor:
     """Relations [R, N, N] as they lie side by side, [N, R * N]."""
     return cube.permute(1, 0, 2).reshape(cube.shape[1], -1)
+
+
+def beside_of(
+    edge_index: torch.Tensor,
+    edge_type: torch.Tensor,
+    nodes: int,
+    count: int,
+    mean: bool,
+    dtype: torch.dtype,
+) -> SparseTensor:
+    """Edges [2, E] of types [E] as relations side by side, [N, R * N], rows of each with sum 1 for a mean."""
+    if is_compiling():  # an operator, because the number of edges decides sizes
+        arrays = torch.ops.scorch.relations(edge_index, edge_type, nodes, count, mean, dtype)
+        return wrap(_CSR, (nodes, count * nodes), arrays)
+    return _beside(edge_index, edge_type, nodes, count, mean, dtype)
+
+
+def _beside(
+    edge_index: torch.Tensor,
+    edge_type: torch.Tensor,
+    nodes: int,
+    count: int,
+    mean: bool,
+    dtype: torch.dtype,
+) -> SparseTensor:
+    edge_index, edge_type = edge_index.long(), edge_type.long()
+    for name, index, n in (("edge_index", edge_index, nodes), ("edge_type", edge_type, count)):
+        if index.numel() and (int(index.min()) < 0 or int(index.max()) >= n):
+            raise ValueError(
+                f"{name}: expected integers in 0..{n - 1}, got {int(index.min())}..{int(index.max())}"
+            )
+    source, target = edge_index
+    if mean:
+        weight = shares(target * count + edge_type, dtype)
+    else:
+        weight = torch.ones(len(target), dtype=dtype, device="cpu")
+    return coo((target, edge_type * nodes + source), weight, (nodes, count * nodes), "csr")
 
 
 def means_of(cube: SparseTensor, dtype: torch.dtype) -> SparseTensor:
@@ -88,6 +130,25 @@ def _cube(
         return wrap(_CSF, tuple(cube.shape), arrays), place, place.argsort()
 
     return _cubes(structure, (*sizes, count, values.dtype), make)
+
+
+@torch.library.impl(_lib, "relations", "CPU")
+@apart
+@torch.no_grad()
+def _relations(edge_index, edge_type, nodes, count, mean, dtype):
+    options = nodes, count, mean, dtype
+
+    def make() -> tuple[torch.Tensor, ...]:
+        return _beside(edge_index, edge_type, *options).to(index_dtype=torch.int64)._arrays()
+
+    return tuple([a.clone() for a in _lists((edge_index, edge_type), options, make)])
+
+
+@torch.library.register_fake("scorch::relations", lib=_lib)
+def _relations_fake(edge_index, edge_type, nodes, count, mean, dtype):
+    edges = unknown_size()
+    pos, crd = (edge_index.new_empty(n, dtype=torch.int64) for n in (nodes + 1, edges))
+    return pos, crd, edge_index.new_empty(edges, dtype=dtype)
 
 
 @torch.library.impl(_lib, "relational", "CPU")
