@@ -808,6 +808,32 @@ def test_symbolic_trace_of_layers():
         assert [n.target for n in traced.graph.nodes if n.op == "call_module"] == called
 
 
+@pytest.mark.parametrize("format", ("csr", "csr of rows(<= 2) + coo"))
+def test_symbolic_trace_of_a_weight_that_is_read(format):
+    """As models do that put the bias of a layer together."""
+
+    class Attention(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = scorch.nn.Linear.from_dense(torch.nn.Linear(6, 8, bias=False), format, density=0.5)
+            self.bias = torch.nn.Parameter(torch.arange(4.0))
+            with torch.no_grad():
+                self.layer.values.copy_(torch.arange(24.0))
+
+        def forward(self, x):
+            return F.linear(x, self.layer.weight, torch.cat([self.bias, self.bias])) + self.layer(x)
+
+    module, x = Attention(), torch.arange(18.0).view(3, 6)
+    traced = torch.fx.symbolic_trace(module)
+    assert torch.equal(traced(x), module(x))
+    wanted = torch.autograd.grad(module(x).sum(), module.layer.values)[0]
+    assert torch.equal(torch.autograd.grad(traced(x).sum(), module.layer.values)[0], wanted)
+    with torch.no_grad():
+        module.layer.values.mul_(2)
+    assert torch.equal(traced(x), module(x))
+    assert torch.equal(torch.compile(traced, backend="eager", fullgraph=True)(x), module(x))
+
+
 @pytest.mark.filterwarnings("ignore")  # torch.ao is moving to a package of its own
 def test_layers_of_models_that_are_quantized():
     module = torch.nn.Sequential(torch.nn.Linear(6, 6), scorch.nn.Linear(6, 4, density=0.5)).eval()

@@ -10,11 +10,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .._torch import apart, is_compiling, is_tracing
+from .._torch import apart, are_symbols, constant, is_compiling, is_tracing, noted
 from ..functions import autocast
 from ..functions.products import linear_of_values
 from ..functions.program import TAB
-from ..tensor.format import Format, Layout
+from ..tensor.format import Format, Layout, layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import assemble
@@ -52,6 +52,16 @@ def largest(size: torch.Tensor, density: float) -> torch.Tensor:
     if size.numel():
         chosen[size.flatten().topk(most(density, size.numel())).indices] = True
     return chosen.view_as(size)
+
+
+@constant
+def _layout(text: str) -> Layout:
+    return layout(text, 2)
+
+
+def _assembled(text: str, shape: tuple[int, int], *arrays: torch.Tensor) -> SparseTensor:
+    """The weight, as a node of graphs of torch.fx."""
+    return assemble(_layout(text), shape, arrays)
 
 
 class Linear(nn.Module):
@@ -247,8 +257,11 @@ class Linear(nn.Module):
         """The weight [out_features, in_features] over the parameter ``values``; gradients reach it."""
         values = self.values
         if is_compiling() or is_tracing(values):
-            arrays = [getattr(self, name) for name in self._structure]
-            return assemble(self.layout, (self.out_features, self.in_features), [*arrays, values])
+            arrays = [*(getattr(self, name) for name in self._structure), values]
+            shape = (self.out_features, self.in_features)
+            if not is_compiling() and are_symbols([type(values)]):
+                return noted(values, _assembled, (self.layout.text, shape, *arrays), {})
+            return assemble(self.layout, shape, arrays)
         return self._over(values)._with_values(values)
 
     def _over(self, values: torch.Tensor) -> SparseTensor:
