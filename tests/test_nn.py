@@ -505,6 +505,40 @@ def test_linear_has_no_weight_to_set():
     close(scorch.nn.Linear.from_dense(fuse_linear_bn_eval(layer, norm))(x), norm(sparse(x)))
 
 
+@pytest.mark.parametrize("format", ["csr", "csr of rows(<= 2) + coo"])
+@pytest.mark.parametrize("trained", [True, False])
+def test_what_is_written_to_the_weight_of_linear_reaches_the_values_or_is_refused(format, trained):
+    """The weight is made at each access, so nothing may be kept with it alone."""
+    dense = torch.nn.Linear(4, 3)
+    with torch.no_grad():
+        dense.weight.copy_((torch.arange(12.0) % 4).view(3, 4))
+    layer = scorch.nn.Linear.from_dense(dense, format).requires_grad_(trained)
+    wanted, parameter = dense.weight.detach().clone(), layer.values
+    layer.weight.data = layer.weight.data * 2
+    assert torch.equal(layer.weight.to_dense(), wanted.mul_(2))
+    layer.weight.data = scorch.sparse(wanted.sqrt().round(), format)
+    assert torch.equal(layer.weight.to_dense(), wanted.sqrt_().round_())
+    layer.weight.data *= 3
+    layer.weight.data.add_(1)
+    assert torch.equal(layer.weight.to_dense(), wanted.mul_(3).add_(wanted != 0))
+    for lost in (
+        lambda: setattr(layer.weight, "data", scorch.sparse(torch.eye(3, 4), format)),
+        lambda: setattr(layer.weight, "data", layer.weight.data.double()),
+        lambda: setattr(layer.weight, "grad", layer.weight.detach()),
+        lambda: setattr(layer.weight, "grad", None),
+        lambda: layer.weight.register_hook(torch.neg),
+        lambda: layer.weight.retain_grad(),
+    ):
+        with pytest.raises(RuntimeError, match=r"write to layer\.values"):
+            lost()
+    assert torch.equal(layer.weight.to_dense(), wanted) and layer.values is parameter
+    kept = (layer.weight * 1).requires_grad_()  # a tensor that is computed from it is kept by its owner
+    kept.register_hook(lambda grad: grad * 2)
+    kept.retain_grad()
+    (kept @ torch.ones(4)).sum().backward()
+    assert set(kept.grad.values().tolist()) == {2.0}
+
+
 def test_a_parametrized_layer_of_torch():
     dense, x = torch.nn.Linear(24, 16), torch.randn(8, 24)
     prune.l1_unstructured(dense, "weight", amount=0.8)

@@ -3,10 +3,24 @@
 Importing this package fills the tables that the class consults and registers the operators.
 """
 
-from . import attention, below, comparing, distributed, dynamic, fake, lists, rules, sizes, table, transforms
+from . import (
+    attention,
+    attributes,
+    below,
+    comparing,
+    distributed,
+    dynamic,
+    fake,
+    lists,
+    rules,
+    sizes,
+    table,
+    transforms,
+)
 
 __all__ = [
     "attention",
+    "attributes",
     "below",
     "comparing",
     "distributed",

@@ -575,25 +575,3 @@ def _set_requires_grad(a: SparseTensor, value: bool) -> None:
 
 
 HANDLERS[torch.Tensor.requires_grad.__set__] = _set_requires_grad
-
-
-@partwise
-def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
-    """``A.data = B``: A holds what B holds, format and structure included; the shape stays."""
-    if not isinstance(a, SparseTensor) or not isinstance(other, SparseTensor) or a.shape != other.shape:
-        kinds = " and ".join(f"a {type(x).__name__} {list(x.shape)}" for x in (a, other))
-        raise NotImplementedError(
-            f"A.data = B: expected two SparseTensors of one shape, got {kinds}: see scorch.sparse"
-        )
-    with _torch.DisableTorchFunctionSubclass():
-        torch.Tensor.data.__set__(a, other)
-    kept = {name: x for name, x in a.__dict__.items() if name == "_is_param"}
-    facts = {name: other.__dict__[name] for name in ("_fmt", "_names", "_ndim", "_shape", *other._names)}
-    a.__dict__.clear()
-    a.__dict__.update(facts | kept)
-    a.__class__ = other.__class__
-
-
-HANDLERS[torch.Tensor.data.__set__] = _set_data
-# what is written there goes unseen by autograd, as in torch
-HANDLERS[torch.Tensor.data.__get__] = partwise(lambda a: a._like((*a._arrays()[:-1], a._val.data)))

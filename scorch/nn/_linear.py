@@ -16,7 +16,7 @@ from ..functions.products import linear_of_values
 from ..functions.program import TAB
 from ..tensor.format import Format, Layout, layout
 from ..tensor.making import sparse
-from ..tensor.sparsetensor import SparseTensor, core_of
+from ..tensor.sparsetensor import REMADE, SparseTensor, core_of
 from ..tensor.values import assemble
 from ..tensor.wrapping import wrap
 from ._pattern import carried, carried_state, entries_of, exchange, keep_state, origins, pattern_of, starts
@@ -254,7 +254,12 @@ class Linear(nn.Module):
 
     @property
     def weight(self) -> SparseTensor:
-        """The weight [out_features, in_features] over the parameter ``values``; gradients reach it."""
+        """The weight [out_features, in_features] over the parameter ``values``; gradients reach it.
+
+        Made at each access: what is written in place, also to ``weight.data``, reaches the values, and so
+        does ``weight.data = X`` of the same type and structure. Another X, ``weight.grad = g``, hooks and
+        ``retain_grad`` are errors: they belong on ``values``.
+        """
         values = self.values
         if is_compiling() or is_tracing(values):
             arrays = [*(getattr(self, name) for name in self._structure), values]
@@ -262,7 +267,9 @@ class Linear(nn.Module):
             if not is_compiling() and are_symbols([type(values)]):
                 return noted(values, _assembled, (self.layout.text, shape, *arrays), {})
             return assemble(self.layout, shape, arrays)
-        return self._over(values)._with_values(values)
+        weight = self._over(values)._with_values(values)
+        weight.__dict__[REMADE] = True
+        return weight
 
     def _over(self, values: torch.Tensor) -> SparseTensor:
         """The weight over the memory of values, without a gradient; the pattern is looked through once."""

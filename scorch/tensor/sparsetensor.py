@@ -32,6 +32,7 @@ else:
 
 MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)  # products: A @ x, x @ A, x @ A.T, A.T @ x
 Block = tuple[int, int]  # rows and columns of blocks
+REMADE = "_remade"  # marks a tensor that its owner makes anew at each access
 HANDLERS: dict = {}  # torch function -> what it means here; filled by boundary/table.py
 ALONE: set = set()  # those of them that are functions of one tensor's values, and zero at zero
 STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; by boundary/dispatch.py
