@@ -1,6 +1,7 @@
 """scorch.sparsify: what is replaced, what stays, and what replaced layers keep. No test reads a clock."""
 
 import copy
+from collections import UserDict
 
 import pytest
 import torch
@@ -346,8 +347,12 @@ def test_a_model_of_several_arguments():
         def forward(self, a, b):
             return self.layer(input=a + b)
 
-    report = scorch.sparsify(Sum(), (torch.ones(2, 8), torch.ones(8)), timer=SPARSE_WINS)
-    assert report.replaced == ("layer",)
+    names = {"b": torch.ones(8), "a": torch.ones(2, 8)}
+    for example in ((names["a"], names["b"]), names, UserDict(names)):
+        report = scorch.sparsify(Sum(), example, timer=SPARSE_WINS)
+        assert report.replaced == ("layer",) and report[0].rows == 2
+    with pytest.raises(TypeError, match=r"a tuple of arguments or a dict .*, got a list: write \(x,\)"):
+        scorch.sparsify(Sum(), [*names.values()], timer=SPARSE_WINS)
 
 
 def test_a_failing_call_leaves_the_model_alone():

@@ -178,7 +178,21 @@ class _Kept:
         torch.set_rng_state(self.random)
 
 
-def _inputs(model: nn.Module, layers: Sequence[nn.Module], example: tuple) -> dict[nn.Module, torch.Tensor]:
+def _arguments(example: object) -> tuple[tuple, Mapping[str, object]]:
+    """Those of the call that an example says, by place and by name."""
+    if isinstance(example, list | set | frozenset):
+        raise TypeError(
+            "sparsify: expected an example that is a tensor, a tuple of arguments or a dict of keyword "
+            f"arguments, got a {type(example).__name__}: write (x,) where x is one argument of the model"
+        )
+    if isinstance(example, Mapping):
+        return (), example
+    return (example if isinstance(example, tuple) else (example,)), {}
+
+
+def _inputs(
+    model: nn.Module, layers: Sequence[nn.Module], args: tuple, kwargs: Mapping[str, object]
+) -> dict[nn.Module, torch.Tensor]:
     """The first input of each layer when the model is called, in eval mode."""
     found: dict[nn.Module, torch.Tensor] = {}
 
@@ -191,7 +205,7 @@ def _inputs(model: nn.Module, layers: Sequence[nn.Module], example: tuple) -> di
     hooks = [layer.register_forward_pre_hook(look, with_kwargs=True) for layer in layers]
     try:
         model.eval()
-        model(*example)
+        model(*args, **kwargs)
     finally:
         for hook in hooks:
             hook.remove()
@@ -378,19 +392,20 @@ def _check(density: float | None, threshold: float, gain: float, measure: bool, 
     if measure and example is None:
         raise ValueError(
             "sparsify: layers are measured on the input of a call: give an example, as the model takes it "
-            "(a tensor or a tuple of arguments), or decide by density with measure=False"
+            "(a tensor, a tuple of arguments or a dict of them by name), or decide by density with "
+            "measure=False"
         )
 
 
-def _decisions(model: nn.Module, layers: Mapping, example: tuple | None, decide: Callable) -> Iterator[tuple]:
+def _decisions(model: nn.Module, layers: Mapping, call: tuple | None, decide: Callable) -> Iterator[tuple]:
     """(layer, names, density, decision) of each layer; nothing is replaced yet."""
     owners = _owners(model)
     refusals = {layer: _refusal(layer, owners) for layer in layers}
     tried = [layer for layer, refusal in refusals.items() if refusal is None]
-    inputs = _inputs(model, tried, example) if example is not None else {}
+    inputs = _inputs(model, tried, *call) if call is not None else {}
     for layer, names in layers.items():
         refusal = refusals[layer]
-        if refusal is None and example is not None and layer not in inputs:
+        if refusal is None and call is not None and layer not in inputs:
             refusal = "the example does not reach it"
         if refusal is not None:
             yield layer, names, _size(layer)[1], _Decision(refusal)
@@ -400,7 +415,7 @@ def _decisions(model: nn.Module, layers: Mapping, example: tuple | None, decide:
 
 def sparsify(
     model: nn.Module,
-    example: torch.Tensor | tuple | None = None,
+    example: torch.Tensor | tuple | Mapping[str, object] | None = None,
     *,
     density: float | None = None,
     format: str | Sequence[str] = "auto",
@@ -425,8 +440,9 @@ def sparsify(
     lists all that hold a matrix, with the reason.
 
     Args:
-        example: the input of a call, a tensor or a tuple of arguments. The call is made in eval mode without
-            gradients; buffers, modes and random numbers are put back.
+        example: the input of a call: a tensor, a tuple of arguments, or a dict of arguments by name, as what
+            tokenizers return. The call is made in eval mode without gradients; buffers, modes and random
+            numbers are put back.
         density: prunes: of each weight that is replaced, the largest entries up to this share are kept.
             Layers that stay dense keep all of theirs.
         format: of the weights: one, several to choose from, or "auto": csr, blocks where entries come in
@@ -445,6 +461,7 @@ def sparsify(
     Raises:
         ValueError: no example to measure on; density, threshold or gain out of range; a format that does not
             fit a weight.
+        TypeError: no module, or an example that is a list.
 
     >>> model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
     >>> report = scorch.sparsify(model, density=0.05, measure=False)  # or on an example, measured
@@ -454,9 +471,7 @@ def sparsify(
     if not isinstance(model, nn.Module):
         raise TypeError(f"sparsify: expected a torch.nn.Module, got {type(model).__name__}")
     _check(density, threshold, gain, measure, example)
-    arguments = None
-    if measure:
-        arguments = example if isinstance(example, tuple) else (example,)
+    arguments = _arguments(example) if measure else None
 
     def decide(layer: nn.Linear, x: torch.Tensor | None) -> tuple[float, _Decision]:
         mask = _mask(layer, density)
