@@ -495,6 +495,7 @@ def test_linear_has_no_weight_to_set():
         lambda: fuse_linear_bn_eval(sparse, norm),
         lambda: setattr(sparse, "weight", torch.nn.Parameter(sparse.weight.detach())),
         lambda: sparse.register_parameter("weight", None),
+        lambda: prune.l1_unstructured(sparse, "weight", amount=0.5),
     ):
         with pytest.raises(AttributeError, match=r"weight: .* values, or change the torch\.nn\.Linear"):
             set_weight()

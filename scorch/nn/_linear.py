@@ -238,10 +238,11 @@ class Linear(nn.Module):
 
     def register_parameter(self, name: str, param: nn.Parameter | None) -> None:
         """As in torch.nn.Module, which comes here where a parameter is assigned to a name."""
-        if name == "weight":
+        if name in ("weight", "weight_orig"):  # the latter of torch.nn.utils.prune
             raise AttributeError(
                 "weight: is made from values and the pattern, and cannot be set: write to the parameter "
-                "values, or change the torch.nn.Linear, as fuse_linear_bn_eval does, before it is made sparse"
+                "values, or change the torch.nn.Linear, as fuse_linear_bn_eval does, before it is made "
+                "sparse; torch.nn.utils.prune takes the name values"
             )
         super().register_parameter(name, param)
 
