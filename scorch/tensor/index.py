@@ -33,7 +33,7 @@ from .entries import (
     unravel,
 )
 from .format import layout
-from .sparsetensor import SparseTensor, partwise, sound
+from .sparsetensor import SparseTensor, core_of, partwise, sound
 from .values import assemble, needs_grad, plain_values, refuse_read_only
 from .wrapping import wrap
 
@@ -89,9 +89,12 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
     return torch.where(item < 0, item + extent, item)
 
 
+_ITEMS = {int, slice, type(None), type(Ellipsis), torch.Tensor}  # the commonest
+
+
 def _as_item(item: object) -> object:
     """What NumPy has as a tensor, and what is an integer by its ``__index__`` as one."""
-    if isinstance(item, Integral | torch.Tensor | torch.SymInt):
+    if item.__class__ in _ITEMS or isinstance(item, Integral | torch.Tensor | torch.SymInt):
         return item
     if hasattr(item, "__array__"):
         return _torch.as_tensor(item)
@@ -166,7 +169,8 @@ def _rows_of_csr(a: SparseTensor, index: slice | int) -> SparseTensor | None:
     values = plain_values(a)
     if values is None:
         return None
-    arrays = _cut((*sound(a)._arrays()[:2], values), start, stop)
+    core_of(a).refresh()  # as sound does, of what is known to be plain
+    arrays = _cut((*a._arrays()[:2], values), start, stop)
     if row:  # a vector by the same arrays
         return wrap(layout("coo", 1), (columns,), arrays)
     return wrap(layout("csr", 2), (stop - start, columns), arrays)
