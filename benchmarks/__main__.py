@@ -128,7 +128,7 @@ def check(case: Case) -> None:
 
 def only(case: Case, wanted: list[str] | None) -> Case:
     """The case with the peers whose names contain one of these."""
-    peers = {p for fair in case.against.values() for p in fair}
+    peers = {p for fair in case.against.values() for p in fair} - case.against.keys()
     gone = {p for p in peers if wanted and "all" not in wanted and not any(w in p for w in wanted)}
     calls = {name: call for name, call in case.calls.items() if name not in gone}
     against = {ours: tuple(p for p in fair if p not in gone) for ours, fair in case.against.items()}

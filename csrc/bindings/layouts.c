@@ -24,6 +24,7 @@
 #define SAME .6
 #define PLACE .3
 #define GAIN 1.1
+#define LARGER 1.5 /* as many bytes as of csr may be read */
 
 static bool is_sliced(const sc_format *f)
 { return f->nlevel && sc_kind_of(&f->level[f->nlevel - 1])->sliced; }
@@ -210,11 +211,15 @@ static void link_first(sc_core *c, sc_derived *d)
     bound_derived(c);
 }
 
-/* Whether products with vectors are faster where a diagonal of a slice has so many entries. */
+/* Whether products with vectors are faster where a diagonal of a slice has so many entries. What is read counts too: where
+ * other work had the caches in between, time is that of memory. */
 static bool pays(const sc_core *c, double shared)
 {
     const double entries = (double)c->t.view.nval, rows = (double)c->t.view.level[0].size;
-    return entries + ROW * rows > GAIN * entries * (SAME + PLACE * SC_SLICE / shared);
+    const double value = (double)sc_dtype_size(c->t.dtype), index = (double)sc_dtype_size(c->t.itype);
+    const double read = entries * value * (1 + SC_SLICE / shared);
+    return entries + ROW * rows > GAIN * entries * (SAME + PLACE * SC_SLICE / shared) &&
+           read < LARGER * (entries * (value + index) + rows * index);
 }
 
 static sc_core *own_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest digest)
