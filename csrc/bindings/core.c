@@ -492,9 +492,7 @@ bool sc_core_overlaps(const sc_core *core, const void *a, int64_t n)
 
 static PyMethodDef core_methods[] = {
     {"refresh", core_refresh, METH_NOARGS,
-     "looks at the components again, as kernels do before each use; at inference tensors, to which torch "
-     "counts no writes, "
-     "once; ValueError if they became malformed"},
+     "looks at components again but inference tensors, whose writes nobody counts; ValueError if malformed"},
     {"with_values", core_with_values, METH_O,
      "a core of the same structure with other values, sharing derived layouts"},
     {"turned", core_turned, METH_NOARGS,

@@ -110,7 +110,7 @@ def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tenso
 def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """``F.linear`` with a sparse weight [out, in], or sparse input: input [..., in] -> [..., out]."""
     x = input
-    if x.is_nested and x.layout is torch.strided:  # one product for each part, as torch has of dense weights
+    if getattr(x, "is_nested", False) and x.layout is torch.strided:
         return torch.nested.as_nested_tensor([linear(part, weight, bias) for part in x.unbind()])
     if isinstance(x, SparseTensor) or not isinstance(weight, SparseTensor):
         y = x @ weight.mT
