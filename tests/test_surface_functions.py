@@ -916,6 +916,29 @@ def test_a_block_diagonal_keeps_the_format(fmt):
     same(torch.block_diag(row, a), torch.block_diag(row, d))
 
 
+@pytest.mark.parametrize("n", [2, 40])
+@pytest.mark.parametrize(
+    "join", [torch.block_diag, lambda *ts: torch.cat(ts), lambda *ts: torch.stack(ts, -3)]
+)
+def test_joins_of_few_and_of_many_matrices(join, n):
+    """Of types and indices that differ, some empty, with gradients."""
+    dense = [torch.randint(-3, 4, (3, 4)) * (k % 3 != 1) for k in range(n)]
+    dense = [d.to((torch.float64, torch.float32)[k % 2]) for k, d in enumerate(dense)]
+    if join is torch.block_diag:
+        dense = [d[: k % 4, : (k + 1) % 5] for k, d in enumerate(dense)]
+    kinds = (torch.int32, torch.int64)
+    sparse = [scorch.sparse(d, "csr", index_dtype=kinds[k % 2]) for k, d in enumerate(dense)]
+    sparse, dense = ([x.requires_grad_() for x in xs] for xs in (sparse, dense))
+    made, wanted = join(*sparse), join(*dense)
+    assert str(made.format) == "csr" and made.index_dtype == torch.int64
+    same(made, wanted)
+    weight = torch.arange(wanted.numel()).view(wanted.shape) % 7
+    (made.to_dense() * weight).sum().backward()
+    (wanted * weight).sum().backward()
+    for x, d in zip(sparse, dense, strict=True):
+        assert x.grad is None or torch.equal(x.grad.to_dense(), d.grad * (d != 0))
+
+
 TURNS = [
     lambda a: a.flip(0), lambda a: a.flip(1), lambda a: a.flip(0, 1), lambda a: a.roll(1),
     lambda a: a.roll(-7), lambda a: a.roll(3, 0), lambda a: a.roll((1, -2, 4), (0, -1, 0)),

@@ -44,6 +44,10 @@ def _common(tensors: Sequence[torch.Tensor]) -> tuple[torch.dtype, torch.dtype]:
     return reduce(torch.promote_types, [t.dtype for t in tensors]), index
 
 
+def _are_csr(tensors: Sequence[torch.Tensor]) -> bool:
+    return all(isinstance(t, SparseTensor) and t._fmt == "csr" for t in tensors)
+
+
 def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     """``torch.cat`` along any dimension, in the format of the first; dense where an operand is dense."""
     tensors = [*map(of_torch, tensors)]
@@ -66,7 +70,7 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
                 f"{tuple(t.shape)}"
             )
     shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
-    if dim in (0, first._ndim - 1) and first._ndim > 1 and all(t._fmt == "csr" for t in tensors):
+    if dim in (0, first._ndim - 1) and first._ndim > 1 and _are_csr(tensors):
         return _cat_csr(tensors, shape, dim, dtype, index)
     parts, at = [], 0
     for t in tensors:
@@ -80,17 +84,39 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     return build(canonical(shape, indices, values), kept_format(first, range(first._ndim)), index)
 
 
+_SOME = 16  # tensors that are joined one by one
+
+
 def _rows_after_rows(
     tensors: Sequence[SparseTensor], extents: Sequence[int], dtype: torch.dtype, index: torch.dtype
 ) -> tuple[torch.Tensor, ...]:
     """pos, crd and values of csr, one after the other; the columns of each start at its extent."""
+    found = [sound(t)._arrays()[:2] for t in tensors]
+    values = torch.cat([t.values() for t in tensors]).to(dtype)
+    if len(tensors) > _SOME and not _torch.in_graph():
+        return *_all_rows(found, extents, index), values
     pos, crd, at = [torch.zeros(1, dtype=index, device="cpu")], [], 0
-    for t, first in zip(tensors, extents, strict=True):
-        rows, columns = sound(t)._arrays()[:2]
+    for (rows, columns), t, first in zip(found, tensors, extents, strict=True):
         pos.append(rows[1:].to(index) + at)
         crd.append(columns.to(index) + first if first else columns.to(index))
         at += t._val.shape[0]
-    return torch.cat(pos), torch.cat(crd), torch.cat([t.values().to(dtype) for t in tensors])
+    return torch.cat(pos), torch.cat(crd), values
+
+
+def _all_rows(
+    found: Sequence[tuple[torch.Tensor, ...]], extents: Sequence[int], index: torch.dtype
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same of many, pos and crd, without an operation for each."""
+    lengths = torch.cat([rows for rows, _ in found]).diff()
+    inside = torch.ones(lengths.shape, dtype=torch.bool, device="cpu")
+    inside[torch.tensor([*accumulate(len(rows) for rows, _ in found)], device="cpu")[:-1] - 1] = False
+    pos = torch.zeros(int(inside.sum()) + 1, dtype=index, device="cpu")
+    torch.cumsum(lengths[inside], 0, dtype=index, out=pos[1:])
+    crd = torch.cat([columns for _, columns in found]).to(index)
+    if any(extents):
+        sizes = torch.tensor([len(columns) for _, columns in found], device="cpu")
+        crd += torch.tensor(extents, dtype=index, device="cpu").repeat_interleave(sizes)
+    return pos, crd
 
 
 def _cat_csr(
@@ -115,6 +141,8 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     tensors = [*map(of_torch, tensors)]
     if any(tuple(t.shape) != tuple(tensors[0].shape) for t in tensors):
         raise ValueError(f"stack: expected equal shapes, got {[tuple(t.shape) for t in tensors]}")
+    if _are_csr(tensors) and axis(dim, rank(tensors[0]) + 1) == 0:
+        return _cat_csr(tensors, (len(tensors), *tensors[0].shape), 0, *_common(tensors))
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
@@ -156,6 +184,8 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     like = next((t for t in tensors if isinstance(t, SparseTensor) and t._ndim == 2), None)
     format = "csr" if like is None else kept_format(like, range(2))
     tensors = [t.reshape(1, -1) if rank(t) < 2 else t for t in tensors]
+    if format == "csr" and _are_csr(tensors):
+        return _beside_csr(tensors)
     for t in tensors:
         e = entries(_as_sparse(t))
         parts.append((e.indices + torch.tensor([[rows], [columns]], device="cpu"), e.values))
@@ -164,6 +194,14 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     indices = torch.cat([i for i, _ in parts], 1)
     values = torch.cat([v.to(dtype) for _, v in parts])
     return build(Entries((rows, columns), indices, values), format, index)
+
+
+def _beside_csr(tensors: Sequence[SparseTensor]) -> SparseTensor:
+    starts = [0, *accumulate(t.shape[1] for t in tensors)]
+    shape = (sum(t.shape[0] for t in tensors), starts.pop())
+    dtype, index = _common(tensors)
+    index = fitting_index(index, shape, sum(t._val.shape[0] for t in tensors))
+    return assemble(layout("csr", 2), shape, _rows_after_rows(tensors, starts, dtype, index))
 
 
 def _as_sparse(t: torch.Tensor) -> SparseTensor:
