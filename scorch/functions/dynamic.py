@@ -544,8 +544,8 @@ def dynamic(
         raise TypeError(
             f"dynamic: expected a floating point type of at most 64 bits or a mask, got {x.dtype}"
         )
-    pair = tile is None or (isinstance(tile, (tuple, list)) and len(tile) == 2)
-    if not pair or (tile is not None and (min(tile) < 1 or x.dim() < 2)):
+    pair = isinstance(tile, tuple | list) and len(tile) == 2
+    if tile is not None and not (pair and min(tile) >= 1 and x.dim() >= 2):
         raise ValueError(f"dynamic: expected tile=(rows, columns) of a mask of two dimensions, got {tile}")
     if isinstance(by, str):
         if by != "nonzero":

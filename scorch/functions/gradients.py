@@ -77,6 +77,16 @@ def gradients_of(program: str, ranks: tuple[int, ...], wanted: int, given: int) 
     return tuple([g for g in found if g.results])
 
 
+@lru_cache(maxsize=4096)
+def are_derivable(program: str, ranks: tuple[int, ...], wanted: int, given: int) -> bool:
+    """Whether all gradients are within the limits of one program each; derived once, whatever comes of it."""
+    try:
+        gradients_of(program, ranks, wanted, given)
+    except NotImplementedError:
+        return False
+    return True
+
+
 def gradients_by(
     program: str, ranks: tuple[int, ...], wanted: int, given: int, add: Callable[[Gradient, list], None]
 ) -> list:

@@ -22,7 +22,7 @@ from ..tensor.format import Format, bound, fills, has_parts, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, rank
 from ..tensor.values import kept, needs_grad, tracked, values_of
 from . import expressions, notation
-from .gradients import gradients_of, mask
+from .gradients import are_derivable, mask
 from .part_schedules import conversions, converts, in_program, of_parts
 from .program import Asked, known_revealed, of_operand, program_of
 from .run import Out
@@ -247,11 +247,7 @@ def _is_derivable(apart: Apart, given: Sequence[torch.Tensor], formats: Asked) -
         return True
     kinds, asked = tuple(map(of_operand, given)), formats and tuple(formats)
     program, shown = known_revealed(apart.text, apart.names, kinds, asked, None, "zero")
-    try:
-        gradients_of(program, tuple(map(rank, given)), wanted, mask(shown))
-    except NotImplementedError:
-        return False
-    return True
+    return are_derivable(program, tuple(map(rank, given)), wanted, mask(shown))
 
 
 def _in_steps(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .._torch import admit_nodes, constant, node
+from .._torch import admit_nodes, constant, node, unknown_size
 from ..tensor.entries import build, canonical, coordinates, counts, distinct, places, unfilled
 from ..tensor.format import fills, layout
 from ..tensor.sparsetensor import SparseTensor
@@ -41,6 +41,15 @@ def mean_of(graph: SparseTensor, dtype: torch.dtype) -> SparseTensor:
         admit_nodes()
         return _mean_in_graph(graph, dtype)
     return _mean(graph, dtype)
+
+
+def unknown_csr(
+    like: torch.Tensor, nodes: int, dtype: torch.dtype
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """In a fake kernel: pos, crd and values of csr whose entries nobody counts before the call."""
+    edges = unknown_size()
+    pos, crd = (like.new_empty(n, dtype=torch.int64) for n in (nodes + 1, edges))
+    return pos, crd, like.new_empty(edges, dtype=dtype)
 
 
 def _mean(graph: SparseTensor, dtype: torch.dtype) -> SparseTensor:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .._torch import apart, contents, in_transform, is_compiling, lasting, surely, unknown_size
+from .._torch import apart, contents, in_transform, is_compiling, lasting, surely
 from ..functions import autocast
 from ..functions.dynamic import Dynamic
 from ..functions.expressions import einsum
@@ -25,7 +25,7 @@ from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, needs_grad, versions
 from ..tensor.wrapping import wrap
-from ._edges import edges_and_weights, mean_of, ones_of
+from ._edges import edges_and_weights, mean_of, ones_of, unknown_csr
 from ._recent import Recent
 from ._relations import beside_of, cube_of, means_of, relational, side_by_side
 
@@ -114,9 +114,7 @@ def _adjacency_arrays(
 @torch.library.register_fake("scorch::adjacency", lib=_lib)
 def _adjacency_fake(format, graph, nodes, loops, normalize):
     weighted = bool(format) or len(graph) > 1
-    edges = unknown_size()
-    pos, crd = (graph[0].new_empty(n, dtype=torch.int64) for n in (nodes + 1, edges))
-    return pos, crd, graph[-1].new_empty(edges, dtype=graph[-1].dtype if weighted else torch.float32)
+    return unknown_csr(graph[0], nodes, graph[-1].dtype if weighted else torch.float32)
 
 
 @torch.library.impl(_lib, "adjacency_gradient", "CPU")

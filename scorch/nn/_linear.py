@@ -10,12 +10,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .._torch import apart, are_symbols, constant, is_compiling, is_tracing, noted
+from .._torch import apart, are_symbols, is_compiling, is_tracing, noted
 from ..functions import autocast
 from ..functions.products import linear_of_values
 from ..functions.program import TAB
-from ..tensor.format import Format, Layout, layout
-from ..tensor.making import sparse
+from ..tensor.format import Format, Layout
+from ..tensor.making import sparse, traced_layout
 from ..tensor.sparsetensor import REMADE, SparseTensor, core_of
 from ..tensor.values import assemble
 from ..tensor.wrapping import wrap
@@ -54,14 +54,9 @@ def largest(size: torch.Tensor, density: float) -> torch.Tensor:
     return chosen.view_as(size)
 
 
-@constant
-def _layout(text: str) -> Layout:
-    return layout(text, 2)
-
-
 def _assembled(text: str, shape: tuple[int, int], *arrays: torch.Tensor) -> SparseTensor:
     """The weight, as a node of graphs of torch.fx."""
-    return assemble(_layout(text), shape, arrays)
+    return assemble(traced_layout(text, 2), shape, arrays)
 
 
 class Linear(nn.Module):

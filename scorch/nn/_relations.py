@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import torch
 
-from .._torch import admit_nodes, apart, is_compiling, node, unknown_size
+from .._torch import admit_nodes, apart, is_compiling, node
 from ..functions.gradients import gradients_of_sum
 from ..functions.program import known_program
 from ..functions.run import run
@@ -21,7 +21,7 @@ from ..tensor.format import layout
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import values_of
 from ..tensor.wrapping import wrap
-from ._edges import shares
+from ._edges import shares, unknown_csr
 from ._recent import Recent
 
 _CSR, _CSF = layout("csr", 2), layout("csf", 3)
@@ -55,20 +55,17 @@ def beside_of(
     dtype: torch.dtype,
 ) -> SparseTensor:
     """Edges [2, E] of types [E] as relations side by side, [N, R * N], rows of each with sum 1 for a mean."""
+    options = nodes, count, mean, dtype
     if is_compiling():  # an operator, because the number of edges decides sizes
-        arrays = torch.ops.scorch.relations(edge_index, edge_type, nodes, count, mean, dtype)
+        arrays = torch.ops.scorch.relations(edge_index, edge_type, *options)
         return wrap(_CSR, (nodes, count * nodes), arrays)
-    return _beside(edge_index, edge_type, nodes, count, mean, dtype)
+    return _beside(edge_index, edge_type, options)
 
 
 def _beside(
-    edge_index: torch.Tensor,
-    edge_type: torch.Tensor,
-    nodes: int,
-    count: int,
-    mean: bool,
-    dtype: torch.dtype,
+    edge_index: torch.Tensor, edge_type: torch.Tensor, options: tuple[int, int, bool, torch.dtype]
 ) -> SparseTensor:
+    nodes, count, mean, dtype = options
     edge_index, edge_type = edge_index.long(), edge_type.long()
     for name, index, n in (("edge_index", edge_index, nodes), ("edge_type", edge_type, count)):
         if index.numel() and (int(index.min()) < 0 or int(index.max()) >= n):
@@ -139,16 +136,14 @@ def _relations(edge_index, edge_type, nodes, count, mean, dtype):
     options = nodes, count, mean, dtype
 
     def make() -> tuple[torch.Tensor, ...]:
-        return _beside(edge_index, edge_type, *options).to(index_dtype=torch.int64)._arrays()
+        return _beside(edge_index, edge_type, options).to(index_dtype=torch.int64)._arrays()
 
     return tuple([a.clone() for a in _lists((edge_index, edge_type), options, make)])
 
 
 @torch.library.register_fake("scorch::relations", lib=_lib)
 def _relations_fake(edge_index, edge_type, nodes, count, mean, dtype):
-    edges = unknown_size()
-    pos, crd = (edge_index.new_empty(n, dtype=torch.int64) for n in (nodes + 1, edges))
-    return pos, crd, edge_index.new_empty(edges, dtype=dtype)
+    return unknown_csr(edge_index, nodes, dtype)
 
 
 @torch.library.impl(_lib, "relational", "CPU")

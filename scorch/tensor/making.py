@@ -33,7 +33,7 @@ _NO_VALUES_GRAD = (
 
 # ---- pieces ----
 @_torch.constant
-def _bound(format: str, ndim: int) -> Layout:
+def traced_layout(format: str, ndim: int) -> Layout:
     """The layout of a format, also while torch.compile traces."""
     return Format(format).bind(ndim)
 
@@ -450,7 +450,7 @@ def from_components(
     SparseTensor(csr, 2x3, nnz=2, density=33.3%, float32, int64)
     """
     shape = extents_of(shape)
-    form = _bound(format._text if isinstance(format, Format) else format, len(shape))
+    form = traced_layout(format._text if isinstance(format, Format) else format, len(shape))
     if form.parts:
         raise ValueError(f"{form.text}: expected a format of levels; make each part, then scorch.parts(B, C)")
     given = {"_pos": list(pos), "_crd": list(crd)}
