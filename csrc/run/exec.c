@@ -470,7 +470,8 @@ static void store(const Run *r, const Stmt *s)
 {
     sc_dtype t = s->buf->dtype;
     void *p = base(r, s->buf);
-    int64_t at = scalar_int(r, s->a), step = s->c ? scalar_int(r, s->c) : 1;
+    const int64_t bits = s->op == S_PUT ? scalar_int(r, s->c) : -1;
+    int64_t at = scalar_int(r, s->a), step = s->op == S_STORE && s->c ? scalar_int(r, s->c) : 1;
     Lanes x;
     if (s->b->type.lanes > 1)
         lanes(r, s->b, &x);
@@ -479,6 +480,7 @@ static void store(const Run *r, const Stmt *s)
     else
         x.i[0] = scalar_int(r, s->b);
     for (int k = 0; k < s->b->type.lanes; k++, at += step) {
+        if (!(bits >> k & 1)) continue;
         if (floats(s->b->type))
             keep_float(t, p, at, x.f[k]);
         else
@@ -513,6 +515,36 @@ static int ascending_narrow(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Each in its place among those in front: its value is added to one of the same coordinate, or it goes in between. */
+static void unite(const Run *r, const Stmt *s)
+{
+    const sc_dtype t = s->spare->dtype;
+    const size_t size = sc_dtype_size(t);
+    int32_t *key = base(r, s->buf);
+    char *value = base(r, s->spare);
+    int64_t n = 0;
+    for (int64_t i = 0; i < r->frame[s->local->slot].i; i++) {
+        const int32_t k = key[i];
+        char v[8];
+        int64_t at = n;
+        while (at > 0 && key[at - 1] >= k) at--;
+        memcpy(v, value + i * (int64_t)size, size);
+        if (at < n && key[at] == k) {
+            if (t == SC_F32 || t == SC_F64)
+                keep_float(t, value, at, fetch_float(t, value, at) + fetch_float(t, v, 0));
+            else
+                keep_int(t, value, at, op_eval_int(O_ADD, fetch_int(t, value, at), fetch_int(t, v, 0)));
+            continue;
+        }
+        memmove(key + at + 1, key + at, sizeof *key * (size_t)(n - at));
+        memmove(value + (at + 1) * (int64_t)size, value + at * (int64_t)size, size * (size_t)(n - at));
+        key[at] = k;
+        memcpy(value + at * (int64_t)size, v, size);
+        n++;
+    }
+    r->frame[s->local->slot].i = n;
+}
+
 static int block(const Run *, const Stmt *);
 
 static int loop(const Run *r, const Stmt *s)
@@ -532,7 +564,8 @@ static int statement(const Run *r, const Stmt *s)
     switch (s->op) {
     case S_LET:
     case S_SET: assign(r, s->local, s->a); break;
-    case S_STORE: store(r, s); break;
+    case S_STORE:
+    case S_PUT: store(r, s); break;
     case S_TURN: turn(r, s); break;
     case S_FOR: return loop(r, s);
     case S_WHILE:
@@ -544,6 +577,7 @@ static int statement(const Run *r, const Stmt *s)
         qsort(base(r, s->buf), (size_t)scalar_int(r, s->a), sc_dtype_size((sc_dtype)s->buf->dtype),
               s->buf->dtype == SC_I64 ? ascending : ascending_narrow);
         break;
+    case S_UNITE: unite(r, s); break;
     case S_FETCH:
     case S_NOTE: break;
     }

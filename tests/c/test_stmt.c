@@ -88,6 +88,7 @@ static const char *const good[] = {
            "   if i % 3 == 0 {\n    w[1000 + k] = i32(i)\n   } else {\n    if i / 5 > 7 {\n     w[1000 + k] "
            "= -i32(i) % i32(7)\n    }\n   }\n  }\n }\n"
            " l[3000] = k\n if k == 0 {\n  return 3\n }\n}\n",
+    ARRAYS SUMS_OF_EQUAL,
     /* conversions, narrow integers, unary operators, special numbers */
     ARRAYS
     "entry body {\n for i = 0, 256, 4 {\n  let h: i16 = s[i] * s[i + 1] + i16(7)\n  s[1000 + i] = h\n"
@@ -217,6 +218,13 @@ static const char *const bad[][2] = {
     {"f[0; 4] = pick(f[0; 4], w[0; 4])", "pick takes as many coordinates as it has lanes"},
     {"f[0] = pick(f[0], w[0])", "a pick of one lane: load it"},
     {"f[0; 4] = pick(d[0; 4], w[0])", "f needs f32x4, got f64x4"},
+    {"unite w, f, n, n", "unite takes two buffers, a variable and a number"},
+    {"mut m: i64 = 3\nunite l, f, m, n", "unite takes coordinates of i32 that are mut, got l"},
+    {"mut m: i64 = 3\nunite w, s, m, n", "unite takes values of 32 or 64 bits that are mut, got s"},
+    {"let m: i64 = 3\nunite w, f, m, n", "m is assigned again but not declared mut"},
+    {"put f[0; 4], 2.0 = f32x4(1)", "the bits of lanes needs i64, got f64"},
+    {"put A_val[0; 4], n = f32x4(1)", "A_val is written but not declared mut"},
+    {"put s[0; 4], n = i16x4(1)", "put of i16x4: expected lanes of 32 or 64 bits"},
     {"b[0; 4] = first(2.0; 4)", "a count of lanes needs i64, got f64"},
     {"b[0] = first(n; 1)", "the first lanes of one"},
     {"f[0] = lane(f[0; 8]; 8)", "lane 8 of f32x8"},

@@ -21,8 +21,21 @@
  */
 typedef signed char i8x64 __attribute__((vector_size(64)));
 typedef signed char i8x64u __attribute__((vector_size(64), aligned(1), may_alias));
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef int i32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE i32x16 sc_load_i32x16(const int *p) { return *(const i32x16u *)p; }
+SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE void sc_store_i32x16(int *p, i32x16 x) { *(i32x16u *)p = x; }
+SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -156,6 +169,108 @@ static void sc_sort_i32(int *key, int *spare, sc_i64 n)
     }
     for (sc_i64 i = 0; i < n && from != key; i++) key[i] = from[i];
 }
+#ifdef __AVX512F__
+typedef float sc_terms __attribute__((vector_size(64), may_alias));
+typedef int sc_loose __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float sc_loose_terms __attribute__((vector_size(64), aligned(4), may_alias));
+SC_INLINE unsigned sc_equal(sc_keys v, sc_keys w)
+{
+    unsigned short k;
+    __asm__("vpcmpeqd %2, %1, %0" : "=Yk"(k) : "v"(v), "v"(w));
+    return k;
+}
+/* Lanes at[k] of v and, from 16 on, of w. */
+SC_INLINE sc_keys sc_of_two(sc_keys v, sc_keys at, sc_keys w)
+{
+    __asm__("vpermt2d %2, %1, %0" : "+v"(v) : "v"(at), "v"(w));
+    return v;
+}
+SC_INLINE sc_terms sc_term_of_two(sc_terms v, sc_keys at, sc_terms w)
+{
+    __asm__("vpermt2ps %2, %1, %0" : "+v"(v) : "v"(at), "v"(w));
+    return v;
+}
+SC_INLINE sc_terms sc_by_place(const float *term, sc_keys place, int m)
+{
+    const sc_loose_terms *t = (const void *)term;
+    sc_terms r = sc_term_of_two(t[0], place, t[m > 1]);
+    for (int b = 2; b < m; b += 2) {
+        const sc_terms x = sc_term_of_two(t[b], place, t[b + 1]);
+        const unsigned short here = sc_equal(place >> 5, (sc_keys){0} + b / 2);
+        __asm__("vmovaps %1, %0%{%2%}" : "+v"(r) : "v"(x), "Yk"(here));
+    }
+    return r;
+}
+/* The lanes of k, side by side. */
+SC_INLINE void sc_keep(int *key, float *term, sc_keys v, sc_terms x, unsigned short k)
+{
+    __asm__("vpcompressd %0, %0%{%1%}%{z%}" : "+v"(v) : "Yk"(k));
+    __asm__("vcompressps %0, %0%{%1%}%{z%}" : "+v"(x) : "Yk"(k));
+    *(sc_loose *)key = v;
+    *(sc_loose_terms *)term = x;
+}
+SC_INLINE sc_i64 sc_unite_few(int *key, float *term, sc_i64 n, sc_i64 most, int m)
+{
+    const sc_keys lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    sc_keys v[17];
+    sc_terms x[17];
+    sc_i64 at = 0;
+    for (int a = 0; a < m; a++) {
+        const sc_keys place = lane + 16 * a;
+        const sc_keys k = ((const sc_loose *)key)[a] << 8 | place;
+        const sc_keys in = place < (sc_keys){0} + (int)n;
+        v[a] = (k & in) | (~in & 0x7fffffff);
+    }
+    sc_network(v, m);
+    for (int a = 0; a < m; a++) {
+        x[a] = sc_by_place(term, v[a] & 255, m);
+        v[a] >>= 8;
+    }
+    v[m] = (sc_keys){0} - 1;
+    x[m] = (sc_terms){0};
+    for (int a = 0; a < m; a++) {
+        const sc_keys before = sc_of_two(a ? v[a - 1] : v[m], lane + 15, v[a]);
+        unsigned first = ~sc_equal(v[a], before) & 0xffff;
+        sc_terms sum = x[a];
+        if (n < 16 * a + 16) first &= n > 16 * a ? (1u << (n - 16 * a)) - 1 : 0;
+        for (int d = 1; d < most; d++) {
+            const unsigned short same = first & sc_equal(v[a], sc_of_two(v[a], lane + d, v[a + 1]));
+            const sc_terms more = sc_term_of_two(x[a], lane + d, x[a + 1]);
+            if (most > 5 && !same) break;
+            __asm__("vaddps %1, %0, %0%{%2%}" : "+v"(sum) : "v"(more), "Yk"(same));
+        }
+        sc_keep(key + at, term + at, v[a], sum, (unsigned short)first);
+        at += __builtin_popcount(first);
+    }
+    return at;
+}
+#endif
+static __attribute__((noinline)) sc_i64 sc_unite_f32(int *key, float *value, sc_i64 n, sc_i64 most)
+{
+#ifdef __AVX512F__
+    if (n <= 16) return sc_unite_few(key, value, n, most, 1);
+    if (n <= 32 && most <= 17) return sc_unite_few(key, value, n, most, 2);
+    if (n <= 64 && most <= 17) return sc_unite_few(key, value, n, most, 4);
+    if (most <= 17) return sc_unite_few(key, value, n, most, n <= 128 ? 8 : 16);
+#endif
+    int spare[256], before = -1;
+    float term[256], sum = 0;
+    sc_i64 at = -1;
+    for (sc_i64 i = 0; i < n; i++) {
+        term[i] = value[i];
+        key[i] = key[i] << 8 | (int)i;
+    }
+    sc_sort_i32(key, spare, n);
+    for (sc_i64 i = 0; i < n; i++) {
+        const int k = key[i] >> 8;
+        const float v = term[key[i] & 255];
+        at += k != before;
+        sum = k != before ? v : sum + v;
+        key[at] = before = k;
+        value[at] = sum;
+    }
+    return at + 1;
+}
 SC_INLINE sc_i64 sc_marks_i8x64(const signed char *p)
 {
 #ifdef __AVX512BW__
@@ -170,6 +285,50 @@ SC_INLINE sc_i64 sc_marks_i8x64(const signed char *p)
         r |= (x * 0x0102040810204080ull >> 56) << 8 * k;
     }
     return (sc_i64)r;
+#endif
+}
+SC_INLINE i32x16 sc_masked_i32x16(const int *p, sc_i64 bits)
+{
+    i32x16 r = {0};
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
+#else
+    if ((bits & 65535) == 65535)
+        r = *(const i32x16u *)p;
+    else
+        for (int k = 0; k < 16; k++) r[k] = bits >> k & 1 ? p[k] : 0;
+#endif
+    return r;
+}
+SC_INLINE f32x16 sc_masked_f32x16(const float *p, sc_i64 bits)
+{
+    f32x16 r = {0};
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+#else
+    if ((bits & 65535) == 65535)
+        r = *(const f32x16u *)p;
+    else
+        for (int k = 0; k < 16; k++) r[k] = bits >> k & 1 ? p[k] : 0;
+#endif
+    return r;
+}
+SC_INLINE void sc_put_i32x16(int *p, sc_i64 bits, i32x16 x)
+{
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    __asm__("vmovups %1, %0%{%2%}" : "+m"(*(i32x16u *)p) : "v"(x), "Yk"((unsigned short)bits));
+#else
+    for (int k = 0; k < 16; k++)
+        if (bits >> k & 1) p[k] = x[k];
+#endif
+}
+SC_INLINE void sc_put_f32x16(float *p, sc_i64 bits, f32x16 x)
+{
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    __asm__("vmovups %1, %0%{%2%}" : "+m"(*(f32x16u *)p) : "v"(x), "Yk"((unsigned short)bits));
+#else
+    for (int k = 0; k < 16; k++)
+        if (bits >> k & 1) p[k] = x[k];
 #endif
 }
 
@@ -256,25 +415,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
-    float *restrict const w_lane = lane->scratch;
-    const sc_i64 w_bits_at = (k_dim * 4 + 63) & -64;
+    int *restrict const w_key = lane->scratch;
+    float *restrict const w_terms = (void *)((char *)lane->scratch + 1088);
+    signed char *restrict const w_bytes = (void *)((char *)lane->scratch + 2176);
+    const sc_i64 w_lane_at = ((k_dim + 63) & -64) + 2176;
+    float *restrict const w_lane = (void *)((char *)lane->scratch + w_lane_at);
+    const sc_i64 w_bits_at = ((k_dim + 63) & -64) + ((k_dim * 4 + 63) & -64) + 2176;
     sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + w_bits_at);
-    const sc_i64 w_filled_at = w_bits_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    const sc_i64 w_filled_at =
+        ((k_dim + 63) & -64) + ((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + 2176;
     signed char *restrict const w_filled = (void *)((char *)lane->scratch + w_filled_at);
-    const sc_i64 w_bytes_at = w_filled_at + (((k_dim + 63) / 64 + 63) & -64);
-    signed char *restrict const w_bytes = (void *)((char *)lane->scratch + w_bytes_at);
-    const sc_i64 w_key_at = w_bytes_at + ((k_dim + 63) & -64);
-    int *restrict const w_key = (void *)((char *)lane->scratch + w_key_at);
-    const sc_i64 w_crd_at = w_key_at + 1024;
-    int *restrict const w_crd = (void *)((char *)lane->scratch + w_crd_at);
-    const sc_i64 w_terms_at = w_key_at + 2048;
-    float *restrict const w_terms = (void *)((char *)lane->scratch + w_terms_at);
-    const sc_i64 w_sums_at = w_key_at + 3072;
-    float *restrict const w_sums = (void *)((char *)lane->scratch + w_sums_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
-    float *restrict const C_val = call->view[2].val;
     int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
+    float *restrict const C_val = call->view[2].val;
     int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
@@ -299,7 +453,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 last = sc_max_i64(last, (sc_i64)B_crd1[B_hi - 1]);
             }
         }
-        if ((terms <= 256) && ((last - first > 32768) | (runs == 1))) {
+        if ((terms <= 256) && ((last - first > terms * 200) | (runs == 1))) {
             /* few far apart, or in order: a list */
             sc_i64 w_n = 0;
             /* for j in A */
@@ -311,42 +465,28 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const float a = A_val[p];
                 const sc_i64 B_lo = (sc_i64)B_pos1[j];
                 const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
-                for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
-                    const sc_i64 k = (sc_i64)B_crd1[p_1];
+                for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1 += 16) {
                     /* w[k] += A[i,j] * B[j,k] */
-                    const float v = a * B_val[p_1];
-                    w_key[w_n] = (int)((sc_shl_i64(k, 8)) | w_n);
-                    w_terms[w_n] = v;
-                    w_n = w_n + 1;
+                    const sc_i64 some = sc_min_i64(B_hi - p_1, 16);
+                    const sc_i64 bits = (sc_shl_i64(1, some)) - 1;
+                    sc_store_i32x16(&w_key[w_n], sc_masked_i32x16(&B_crd1[p_1], bits));
+                    sc_store_f32x16(&w_terms[w_n], sc_splat_f32x16(a) * sc_masked_f32x16(&B_val[p_1], bits));
+                    w_n = w_n + some;
                 }
             }
             if (runs > 1) {
-                sc_sort_i32(w_key, w_crd, w_n);
+                w_n = sc_unite_f32(w_key, w_terms, w_n, runs);
             }
-            sc_i64 at = -1;
-            sc_i64 before = -1;
-            float sum = 0.0f;
-            for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
-                const sc_i64 key = (sc_i64)w_key[x];
-                const sc_i64 k = key >> 8;
-                const float v = w_terms[key & 255];
-                const _Bool other = k != before;
-                at = at + (sc_i64)other;
-                before = k;
-                sum = (other ? v : (sum + v));
-                w_crd[at] = (int)k;
-                w_sums[at] = sum;
-            }
-            w_n = at + 1;
             /* for k in w */
-            for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
-                const sc_i64 k = (sc_i64)w_crd[x];
+            for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x += 16) {
                 /* C[i,k] = w[k] */
-                C_crd1[C_next1] = (int)k;
-                C_val[C_next1] = w_sums[x];
-                C_next1 = C_next1 + 1;
+                const sc_i64 some = sc_min_i64(w_n - x, 16);
+                const sc_i64 bits = (sc_shl_i64(1, some)) - 1;
+                sc_put_i32x16(&C_crd1[C_next1], bits, sc_load_i32x16(&w_key[x]));
+                sc_put_f32x16(&C_val[C_next1], bits, sc_load_f32x16(&w_terms[x]));
+                C_next1 = C_next1 + some;
             }
-        } else if (last - first <= terms * 32) {
+        } else if (last - first <= terms * sc_select_i64(terms <= 64, 64, 32)) {
             /* close together */
             const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
             const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];

@@ -70,6 +70,17 @@ static void store(Emit *e, const Stmt *s)
     emit_add(e, ");\n");
 }
 
+static void put(Emit *e, const Stmt *s)
+{
+    emit_helper(e, H_PUT, s->b->type);
+    emit_pointer(e, s->buf, s->a);
+    emit_add(e, ", ");
+    emit_value(e, s->c);
+    emit_add(e, ", ");
+    emit_value(e, s->b);
+    emit_add(e, ");\n");
+}
+
 static void turn(Emit *e, const Stmt *s)
 {
     emit_helper(e, H_TURN, s->b->type);
@@ -170,12 +181,20 @@ static void statement(Emit *e, const Stmt *s, int depth)
         assigned(e, s->a, s->local->type);
         break;
     case S_STORE: store(e, s); break;
+    case S_PUT: put(e, s); break;
     case S_TURN: turn(e, s); break;
     case S_FOR: loop(e, s, depth); break;
     case S_RETURN: sc_text_add(e->out, "return %lld;\n", (long long)s->step); break;
     case S_SORT:
         emit_helper(e, H_SORT, (Type){(uint8_t)s->buf->dtype, 1});
         sc_text_add(e->out, "%s, %s, ", s->buf->name, s->spare->name);
+        emit_value(e, s->a);
+        emit_add(e, ");\n");
+        break;
+    case S_UNITE:
+        sc_text_add(e->out, "%s = ", s->local->name);
+        emit_helper(e, H_UNITE, (Type){(uint8_t)s->spare->dtype, 1});
+        sc_text_add(e->out, "%s, %s, %s, ", s->buf->name, s->spare->name, s->local->name);
         emit_value(e, s->a);
         emit_add(e, ");\n");
         break;

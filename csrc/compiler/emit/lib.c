@@ -15,11 +15,11 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat",   "load",  "store", "gather",   "scatter",  "turn",      "select", "min",     "max",
-    "relu",    "abs",   "sqrt",  "shl",      "from_f16", "from_bf16", "to_f16", "to_bf16", "wide",
-    "sort",    "marks", "first", "bits",     "hadd",     "hmax",      "hmin",   "even",    "odd",
-    "search",  "pair",  "pick",  "pick_far", "meet",     "spread",    "dot",    "masked",  "expand",
-    "extract", "ones",  "exp",   "log",      "tanh",     "sigmoid"};
+    "splat",  "load",   "store",   "gather", "scatter",  "turn",      "select", "min",     "max",
+    "relu",   "abs",    "sqrt",    "shl",    "from_f16", "from_bf16", "to_f16", "to_bf16", "wide",
+    "sort",   "unite",  "marks",   "first",  "bits",     "hadd",      "hmax",   "hmin",    "even",
+    "odd",    "search", "pair",    "pick",   "pick_far", "meet",      "spread", "dot",     "masked",
+    "expand", "put",    "extract", "ones",   "exp",      "log",       "tanh",   "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -56,11 +56,12 @@ void need_helper(Needs *n, Helper h, Type t)
     need_type(n, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_TURN) need_helper(n, H_LOAD, t), need_helper(n, H_STORE, t);
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
-    if (h == H_SPREAD || h == H_MASKED || h == H_EXPAND || (h == H_MARKS && t.lanes > 1))
+    if (h == H_SPREAD || h == H_MASKED || h == H_EXPAND || h == H_PUT || (h == H_MARKS && t.lanes > 1))
         n->loose[t.dtype] |= bit(t.lanes);
     if (h == H_WIDE) need_type(n, (Type){SC_BF16, (uint8_t)(2 * t.lanes)});
     if (h == H_DOT)
         need_type(n, (Type){SC_BF16, t.lanes}), need_helper(n, H_WIDE, t), need_helper(n, H_FROM_BF16, t);
+    if (h == H_UNITE) need_helper(n, H_SORT, (Type){SC_I32, 1});
     if (h == H_PICK) need_helper(n, H_PAIR, (Type){SC_I32, 1});
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
@@ -510,6 +511,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_WIDE: print_wide(out, t); break;
     case H_DOT: print_dot(out, t); break;
     case H_SORT:
+    case H_UNITE:
     case H_MARKS: sort_emit(out, h, t); break;
     case H_FIRST: print_first(out, t); break;
     case H_BITS: print_bits(out, t); break;
@@ -529,6 +531,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_SPREAD:
     case H_MASKED:
     case H_EXPAND:
+    case H_PUT:
     case H_EXTRACT:
     case H_ONES: meet_emit(out, h, t); break;
     case H_EXP: maths_emit(out, O_EXP, t); break;

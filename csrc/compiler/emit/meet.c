@@ -200,6 +200,15 @@ static const char masked[] = "SC_INLINE `V sc_masked_`V(const `C *p, sc_i64 bits
                              "#endif\n"
                              "    return r;\n}\n";
 
+static const char put[] =
+    "SC_INLINE void sc_put_`V(`C *p, sc_i64 bits, `V x)\n{\n"
+    "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
+    "    __asm__(\"`Y %1, %0%{%2%}\" : \"+m\"(*(`Vu *)p) : \"v\"(x), \"Yk\"((unsigned short)bits));\n"
+    "#else\n"
+    "    for (int k = 0; k < `L; k++)\n"
+    "        if (bits >> k & 1) p[k] = x[k];\n"
+    "#endif\n}\n";
+
 static const char extract[] =
     "SC_INLINE sc_i64 sc_extract_i64(sc_i64 x, sc_i64 bits)\n{\n"
     "#ifdef __BMI2__\n"
@@ -225,11 +234,8 @@ static const char ones[] =
 
 void meet_emit(sc_text *out, Helper h, Type t)
 {
-    static const char *const texts[] = {[H_SPREAD] = spread,
-                                        [H_EXPAND] = expansion,
-                                        [H_MASKED] = masked,
-                                        [H_EXTRACT] = extract,
-                                        [H_ONES] = ones};
+    static const char *const texts[] = {[H_SPREAD] = spread, [H_EXPAND] = expansion, [H_MASKED] = masked,
+                                        [H_PUT] = put,       [H_EXTRACT] = extract,  [H_ONES] = ones};
     if (h == H_MEET)
         meet(out, t);
     else

@@ -26,6 +26,7 @@ typedef enum {
     H_TO_BF16,
     H_WIDE,  /* splat of a bf16 as f32 */
     H_SORT,  /* sort(keys, spare, n): i32 or i64, not negative */
+    H_UNITE, /* unite(keys, values, n, most of a key): of the type of the values */
     H_MARKS, /* of 64 truth values */
     H_FIRST, /* truth values, of a mask type */
     H_BITS,
@@ -43,6 +44,7 @@ typedef enum {
     H_DOT, /* dot(sum, &pair of bf16, x, y) */
     H_MASKED,
     H_EXPAND,
+    H_PUT, /* put(to, bits, x) */
     H_EXTRACT,
     H_ONES,
     H_EXP,
@@ -59,8 +61,9 @@ typedef struct { /* what a text uses; bit n: with 2^n lanes */
 const char *helper_name(Helper); /* functions are called sc_<name>_<type> */
 void need_helper(Needs *, Helper, Type);
 void need_type(Needs *, Type);
-void meet_emit(sc_text *, Helper, Type); /* meet.c: H_MEET, H_SPREAD, H_MASKED, H_EXPAND, H_EXTRACT, H_ONES */
-void sort_emit(sc_text *, Helper, Type); /* sort.c: H_SORT, H_MARKS */
+void meet_emit(sc_text *, Helper,
+               Type); /* meet.c: H_MEET, H_SPREAD, H_MASKED, H_EXPAND, H_PUT, H_EXTRACT, H_ONES */
+void sort_emit(sc_text *, Helper, Type); /* sort.c: H_SORT, H_UNITE, H_MARKS */
 void needs_emit(Needs *, sc_text *);     /* typedefs and functions that were asked for, in a fixed order */
 
 /* ---- type.c ---- */

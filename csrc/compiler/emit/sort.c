@@ -3,7 +3,11 @@
  * Up to 256 keys of 32 bits go through networks of comparisons where vectors hold 16 of them: the lanes of each vector
  * are sorted, then sorted sequences of vectors are merged, two at a time (Batcher's bitonic networks). There is no
  * branch that depends on a key. What is left of the last vectors is the largest number there is. Everywhere else few
- * keys are inserted one by one, many are dealt out by their digits. */
+ * keys are inserted one by one, many are dealt out by their digits.
+ *
+ * Values of equal keys are added up behind the network, in the registers: keys carry the number of their place in the
+ * lowest bits, by which values are brought in order, and where a key is another than in the lane before, the values of
+ * the lanes behind with the same key are added one after the other. */
 #include "private.h"
 
 #include <stdio.h>
@@ -122,6 +126,74 @@ static void sort_text(sc_text *out, bool wide)
     sc_text_add(out, digits, name, type, type, type, few, type, wide ? 63 : 31, type);
 }
 
+/* ---- values of equal keys ---- */
+/* Takes m vectors; keys[16 m] and values[16 m] are memory, of which the first n are given. */
+static const char unite_few[] =
+    "#ifdef __AVX512F__\n"
+    "typedef float sc_terms __attribute__((vector_size(64), may_alias));\n"
+    "typedef int sc_loose __attribute__((vector_size(64), aligned(4), may_alias));\n"
+    "typedef float sc_loose_terms __attribute__((vector_size(64), aligned(4), may_alias));\n"
+    "SC_INLINE unsigned sc_equal(sc_keys v, sc_keys w)\n{\n"
+    "    unsigned short k;\n"
+    "    __asm__(\"vpcmpeqd %2, %1, %0\" : \"=Yk\"(k) : \"v\"(v), \"v\"(w));\n"
+    "    return k;\n}\n"
+    "/* Lanes at[k] of v and, from 16 on, of w. */\n"
+    "SC_INLINE sc_keys sc_of_two(sc_keys v, sc_keys at, sc_keys w)\n{\n"
+    "    __asm__(\"vpermt2d %2, %1, %0\" : \"+v\"(v) : \"v\"(at), \"v\"(w));\n"
+    "    return v;\n}\n"
+    "SC_INLINE sc_terms sc_term_of_two(sc_terms v, sc_keys at, sc_terms w)\n{\n"
+    "    __asm__(\"vpermt2ps %2, %1, %0\" : \"+v\"(v) : \"v\"(at), \"v\"(w));\n"
+    "    return v;\n}\n"
+    "SC_INLINE sc_terms sc_by_place(const float *term, sc_keys place, int m)\n{\n"
+    "    const sc_loose_terms *t = (const void *)term;\n"
+    "    sc_terms r = sc_term_of_two(t[0], place, t[m > 1]);\n"
+    "    for (int b = 2; b < m; b += 2) {\n"
+    "        const sc_terms x = sc_term_of_two(t[b], place, t[b + 1]);\n"
+    "        const unsigned short here = sc_equal(place >> 5, (sc_keys){0} + b / 2);\n"
+    "        __asm__(\"vmovaps %1, %0%{%2%}\" : \"+v\"(r) : \"v\"(x), \"Yk\"(here));\n"
+    "    }\n"
+    "    return r;\n}\n"
+    "/* The lanes of k, side by side. */\n"
+    "SC_INLINE void sc_keep(int *key, float *term, sc_keys v, sc_terms x, unsigned short k)\n{\n"
+    "    __asm__(\"vpcompressd %0, %0%{%1%}%{z%}\" : \"+v\"(v) : \"Yk\"(k));\n"
+    "    __asm__(\"vcompressps %0, %0%{%1%}%{z%}\" : \"+v\"(x) : \"Yk\"(k));\n"
+    "    *(sc_loose *)key = v;\n"
+    "    *(sc_loose_terms *)term = x;\n}\n"
+    "SC_INLINE sc_i64 sc_unite_few(int *key, float *term, sc_i64 n, sc_i64 most, int m)\n{\n"
+    "    const sc_keys lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};\n"
+    "    sc_keys v[17];\n"
+    "    sc_terms x[17];\n"
+    "    sc_i64 at = 0;\n"
+    "    for (int a = 0; a < m; a++) {\n"
+    "        const sc_keys place = lane + 16 * a;\n"
+    "        const sc_keys k = ((const sc_loose *)key)[a] << 8 | place;\n"
+    "        const sc_keys in = place < (sc_keys){0} + (int)n;\n"
+    "        v[a] = (k & in) | (~in & 0x7fffffff);\n"
+    "    }\n"
+    "    sc_network(v, m);\n"
+    "    for (int a = 0; a < m; a++) {\n"
+    "        x[a] = sc_by_place(term, v[a] & 255, m);\n"
+    "        v[a] >>= 8;\n"
+    "    }\n"
+    "    v[m] = (sc_keys){0} - 1;\n"
+    "    x[m] = (sc_terms){0};\n"
+    "    for (int a = 0; a < m; a++) {\n"
+    "        const sc_keys before = sc_of_two(a ? v[a - 1] : v[m], lane + 15, v[a]);\n"
+    "        unsigned first = ~sc_equal(v[a], before) & 0xffff;\n"
+    "        sc_terms sum = x[a];\n"
+    "        if (n < 16 * a + 16) first &= n > 16 * a ? (1u << (n - 16 * a)) - 1 : 0;\n"
+    "        for (int d = 1; d < most; d++) {\n"
+    "            const unsigned short same = first & sc_equal(v[a], sc_of_two(v[a], lane + d, v[a + 1]));\n"
+    "            const sc_terms more = sc_term_of_two(x[a], lane + d, x[a + 1]);\n"
+    "            if (most > 5 && !same) break;\n"
+    "            __asm__(\"vaddps %1, %0, %0%{%2%}\" : \"+v\"(sum) : \"v\"(more), \"Yk\"(same));\n"
+    "        }\n"
+    "        sc_keep(key + at, term + at, v[a], sum, (unsigned short)first);\n"
+    "        at += __builtin_popcount(first);\n"
+    "    }\n"
+    "    return at;\n}\n"
+    "#endif\n";
+
 /* A vector of 64 at once; else eight at a time: the product has their lowest bits side by side in its highest byte. */
 static const char at_once[] = "#ifdef __AVX512BW__\n"
                               "    const i8x64 v = *(const i8x64u *)p;\n"
@@ -136,6 +208,42 @@ static const char by_eight[] = "    unsigned long long r = 0, x;\n"
                                "    }\n"
                                "    return (sc_i64)r;\n";
 
+static void unite_text(sc_text *out, Type t)
+{
+    const char *type = c_scalar(t.dtype), *name = sc_dtype_name((sc_dtype)t.dtype);
+    const bool few = t.dtype == SC_F32;
+    if (few) sc_text_add(out, "%s", unite_few);
+    sc_text_add(out,
+                "static __attribute__((noinline)) sc_i64 sc_unite_%s(int *key, %s *value, sc_i64 n, sc_i64 "
+                "most)\n{\n",
+                name, type);
+    if (few)
+        sc_text_add(out, "#ifdef __AVX512F__\n"
+                         "    if (n <= 16) return sc_unite_few(key, value, n, most, 1);\n"
+                         "    if (n <= 32 && most <= 17) return sc_unite_few(key, value, n, most, 2);\n"
+                         "    if (n <= 64 && most <= 17) return sc_unite_few(key, value, n, most, 4);\n"
+                         "    if (most <= 17) return sc_unite_few(key, value, n, most, n <= 128 ? 8 : 16);\n"
+                         "#endif\n");
+    sc_text_add(out,
+                "    int spare[%d], before = -1;\n"
+                "    %s term[%d], sum = 0;\n"
+                "    sc_i64 at = -1;\n"
+                "    (void)most;\n"
+                "    for (sc_i64 i = 0; i < n; i++) {\n"
+                "        term[i] = value[i];\n"
+                "        key[i] = key[i] << 8 | (int)i;\n    }\n"
+                "    sc_sort_i32(key, spare, n);\n"
+                "    for (sc_i64 i = 0; i < n; i++) {\n"
+                "        const int k = key[i] >> 8;\n"
+                "        const %s v = term[key[i] & 255];\n"
+                "        at += k != before;\n"
+                "        sum = k != before ? v : sum + v;\n"
+                "        key[at] = before = k;\n"
+                "        value[at] = sum;\n    }\n"
+                "    return at + 1;\n}\n",
+                FEW, type, FEW, type);
+}
+
 static void marks_text(sc_text *out, bool vector)
 {
     sc_text_add(out, "SC_INLINE sc_i64 sc_marks_%s(const signed char *p)\n{\n", vector ? "i8x64" : "bool");
@@ -146,6 +254,8 @@ void sort_emit(sc_text *out, Helper h, Type t)
 {
     if (h == H_MARKS)
         marks_text(out, t.lanes > 1);
+    else if (h == H_UNITE)
+        unite_text(out, t);
     else
         sort_text(out, t.dtype == SC_I64);
 }

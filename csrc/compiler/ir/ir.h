@@ -267,10 +267,16 @@ struct Nest {
  *           | "mut" NAME ":" type "=" val                  a variable
  *           | NAME "=" val
  *           | NAME "[" val [";" lanes [":" val]] "]" "=" val       store, contiguous or strided lanes
+ *           | "put" NAME "[" val ";" lanes "]" "," bits "=" val    store of the lanes whose bits are set, of 32 or 64 bits each
  *           | "for" NAME "=" val "," val ["," step] block          i64 counter, step a constant > 0
  *           | "while" val block | "if" val block ["else" (block | "if" ..)]
  *           | "sort" NAME "," NAME "," val                 the first val keys of an i32 or i64 array, none negative;
  *                                                          the second array, as long, is overwritten
+ *           | "unite" NAME "," NAME "," NAME "," val      the first coordinates of an i32 array, as many as the variable
+ *                                                    says, 256 at most and each up to val times: sorted, values of the
+ *                                                    second array along; those of one are added, in the order they
+ *                                                    came in; the variable says how many there are then. Both
+ *                                                    arrays have room for 16 more than 256, which are overwritten
  *           | "turn" NAME "[" val ";" lanes ":" val "]" "=" NAME "[" val ";" lanes ":" val "]"   a square of so many rows,
  *                                                    as far apart as that says, becomes the other, transposed
  *           | "fetch" NAME "[" val "]"                 the processor may load what stands there; changes nothing
@@ -342,11 +348,13 @@ typedef enum {
     S_LET,
     S_SET,
     S_STORE,
+    S_PUT,
     S_TURN,
     S_FOR,
     S_WHILE,
     S_IF,
     S_SORT,
+    S_UNITE,
     S_FETCH,
     S_RETURN,
     S_NOTE
@@ -354,12 +362,12 @@ typedef enum {
 struct Stmt {
     StmtOp op;
     Stmt *next;
-    Local *local; /* LET (let and mut), SET, FOR */
-    /* LET SET: a. STORE: [a] = b, strided by c. TURN: a square of as many rows as b, a load, has lanes, c apart; row k
-     * is b, k elements on. FOR: a to b. WHILE IF SORT: a */
+    Local *local; /* LET (let and mut), SET, FOR, UNITE */
+    /* LET SET: a. STORE: [a] = b, strided by c. PUT: [a] = b in the lanes of c. TURN: a square of as many rows as b, a
+     * load, has lanes, c apart; row k is b, k elements on. FOR: a to b. WHILE IF SORT UNITE: a */
     Val *a, *b;
     Val *c;
-    Buf *buf, *spare; /* STORE TURN: buf. SORT: both */
+    Buf *buf, *spare; /* STORE PUT TURN: buf. SORT UNITE: both */
     int64_t step;     /* FOR; RETURN: the code */
     Stmt *body, *other;
     const char *text;

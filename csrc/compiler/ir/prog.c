@@ -52,13 +52,13 @@ const char *name_stem(Prog *p, const char *s)
 bool name_reserved(const char *s)
 {
     static const char *const words[] = {
-        "auto",     "break",  "case",   "char",     "const",    "continue", "default",  "do",
-        "double",   "else",   "enum",   "extern",   "float",    "for",      "goto",     "if",
-        "inline",   "int",    "long",   "register", "restrict", "return",   "short",    "signed",
-        "sizeof",   "static", "struct", "switch",   "typedef",  "union",    "unsigned", "void",
-        "volatile", "while",  "asm",    "typeof",   "call",     "lane",     "begin",    "end",
-        "bool",     "let",    "mut",    "buf",      "par",      "entry",    "sort",     "i16",
-        "i32",      "i64",    "f32",    "f64",      "inf",      "nan",      "unix",     "linux"};
+        "auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
+        "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
+        "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
+        "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "asm",    "typeof",
+        "call",   "lane",     "begin",    "end",      "bool",  "let",      "mut",     "buf",    "par",
+        "entry",  "sort",     "unite",    "put",      "i16",   "i32",      "i64",     "f32",    "f64",
+        "inf",    "nan",      "unix",     "linux"};
     for (int i = 0; i < SC_LEN(words); i++)
         if (!strcmp(s, words[i])) return true;
     return begins_reserved(s);

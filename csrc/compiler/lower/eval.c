@@ -116,7 +116,7 @@ Address lower_address(Low *l, const Expr *e, bool twice)
         a.buf = work_buf(l, t);
         const Lane *lane = t->place == W_LANE ? lane_of(l, t) : NULL;
         if (lane && lane->at)
-            a.buf = lane->sum, a.base = lane->at;
+            a.buf = lane->terms, a.base = lane->at;
         else if (t->hash)
             a.base = sparse_slot(l, e);
         else

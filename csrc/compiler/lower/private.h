@@ -106,7 +106,7 @@ typedef struct {
 typedef enum {
     W_BITS,  /* anywhere */
     W_BYTES, /* where entries lie close together: a byte for each coordinate, in place of bits */
-    W_LIST /* where few lie far apart: keys of coordinate and place, and the values in the order of filling */
+    W_LIST   /* where few lie far apart: coordinates and values in the order of filling */
 } Way;
 
 typedef struct { /* what filling a workspace would write: how much, from which coordinate to which */
@@ -132,10 +132,9 @@ typedef struct { /* a workspace in the lane's scratch */
     bool spans;          /* it is looked ahead for */
     Way way;
     Span span;
-    Buf *bytes, *terms,
-        *sum;     /* W_BYTES: whether there is an entry; W_LIST: what was written, values by position */
-    Val *at;      /* W_LIST: the position that is read */
-    bool counted; /* it is being filled, and what it stores decides what results store */
+    Buf *bytes, *terms; /* W_BYTES: whether there is an entry; W_LIST: values beside `key` */
+    Val *at;            /* W_LIST: the position that is read */
+    bool counted;       /* it is being filled, and what it stores decides what results store */
 } Lane;
 
 /* COUNT: how many entries results store, MOST: how many they store at most; neither computes a value. */
@@ -259,9 +258,10 @@ void fibres_open(Low *, const Nest *body);
 void fibres_close(Low *, const Nest *body);
 Local *result_cursor(const Low *, const Tensor *, int level);
 void result_put_index(Low *, BufOrigin, const Tensor *, int level, Val *at, Val *);
-/* Only with l->slack. The first stores whole vectors of coordinates and values (null: none), `off` entries behind the
- * last one; the second appends n of those entries. */
+/* Vectors of coordinates and values are stored behind the last entry, then some of those entries are appended. The first
+ * stores whole ones (null: none), `off` entries on, only with l->slack; the second the lanes of the bits. */
 void result_append_lanes(Low *, const Tensor *, int off, Val *coords, Val *values);
+void result_append_some(Low *, const Tensor *, Val *bits, Val *coords, Val *values);
 void result_append_count(Low *, const Tensor *, Val *n);
 
 /* loop.c */
@@ -373,13 +373,16 @@ void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
 
 /* span.c: bitmaps of which it is known, before a filling, how much it writes from where to where */
 bool span_applies(Low *, const Nest *work);
-bool span_lists(const Low *);             /* the first way is one of them: vectors are wide enough to sort */
-void span_place(Low *, Lane *);           /* the memory of the other ways */
-Lane *span_look(Low *, const Nest *work); /* what filling it would write is counted from here on */
-void span_fibre(Low *, const Fibre *);    /* a loop over the fibre would */
-Val *span_prefers(Low *, const Lane *, Way);              /* whether the filling lies so */
+bool span_lists(const Low *, const Lane *);  /* a list is one of the ways: vectors are wide enough to sort */
+void span_place(Low *, Lane *);              /* the memory of the other ways */
+Lane *span_look(Low *, const Nest *work);    /* what filling it would write is counted from here on */
+void span_fibre(Low *, const Fibre *);       /* a loop over the fibre would */
+Val *span_prefers(Low *, const Lane *, Way); /* whether the filling lies so */
 void span_store(Low *, const Lane *, Val *k, Op, Val *v); /* W_BYTES, W_LIST */
-void span_read(Low *, Lane *);                            /* W_LIST: sorts and sums */
+bool span_fills(Low *, const Nest *loop, const Fibre *);  /* W_LIST: the loop does it by vectors */
+void span_fill(Low *, const Nest *loop, const Fibre *);
+void span_read(Low *, Lane *);           /* W_LIST: sorts and sums */
+bool span_copy(Low *, const Nest *loop); /* W_LIST: the loop appends the entries as they are; it does so */
 Val *span_open(Low *, Lane *, const char *name,
                Stmt ***outer); /* W_BYTES, W_LIST: the loop over the entries */
 

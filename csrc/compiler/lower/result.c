@@ -288,6 +288,24 @@ void result_append_lanes(Low *l, const Tensor *t, int off, Val *coords, Val *val
     if (values) lower_store(l, &val, at, O_CONST, values);
 }
 
+static void put(Low *l, Buf *b, Val *at, Val *bits, Val *v)
+{
+    Stmt *s = lower_put(l, S_PUT);
+    s->buf = b;
+    s->a = at;
+    s->b = v;
+    s->c = bits;
+    b->mut = true;
+}
+
+void result_append_some(Low *l, const Tensor *t, Val *bits, Val *coords, Val *values)
+{
+    const int level = t->format.nlevel - 1;
+    Val *at = val_local(l->p, result_cursor(l, t, level));
+    put(l, lower_buf(l, B_CRD, t, level), at, bits, coords);
+    put(l, lower_buf(l, B_VAL, t, 0), at, bits, values);
+}
+
 void result_append_count(Low *l, const Tensor *t, Val *n)
 {
     Local *next = result_cursor(l, t, t->format.nlevel - 1);

@@ -2,17 +2,22 @@
  *
  * Where it is loops over stored entries that fill a workspace, their fibres say how many values they write, and from
  * which coordinate to which, before any of it is done. So each filling takes one of three ways. Entries that lie close
- * together have a byte each, which is set without looking at what is there; bytes are read 64 at a time. Few entries in
- * a wide range would touch a line of memory each: they go into a list of keys, coordinate and place, which is sorted;
- * values of one coordinate come together there, in the order of filling. So does what comes from one fibre, whose
- * coordinates are in order already. Everything else goes into the bitmap, of which only the range is looked at. */
+ * together have a byte each, which is set without looking at what is there; bytes are read 64 at a time. A few in a
+ * wide range would touch a line of memory each: they go into a list of coordinates and values, which is
+ * sorted; values of one coordinate are added in the order of filling. So does what comes from one fibre, whose
+ * coordinates are in order already. A list is filled and read by vectors, where nothing else depends on the coordinate.
+ * Everything else goes into the bitmap, of which only the range is looked at. */
 #include "private.h"
 
 #define LIST 256 /* entries of a list */
-/* Coordinates of a range, from which on a list is better: values anywhere in it leave the first cache. */
-#define SPARSE 32768
-#define CLOSE 32        /* coordinates for each value written, up to which they lie close together */
-#define KEYED (1 << 22) /* coordinates that a key has room for */
+/* Coordinates for each value written, up to which they lie close together, if there are few, and if there are more; from
+ * which on a list is better. */
+#define CLOSE_FEW 64
+#define CLOSE 32
+#define FEW 64
+#define SPARSE 200
+#define KEYED (1 << 22)  /* coordinates that a key has room for, beside the number of a place */
+#define ROOM (LIST + 16) /* a vector is written from any of the places on */
 
 static Val *load(Low *l, Buf *b, Val *at) { return val_load(l->p, b, 1, at, NULL); }
 static Val *now(Low *l, Local *x) { return val_local(l->p, x); }
@@ -67,21 +72,21 @@ bool span_applies(Low *l, const Nest *n)
 }
 
 /* ---- memory ---- */
-bool span_lists(const Low *l) { return l->p->vector_bytes >= 64; }
+bool span_lists(const Low *l, const Lane *a)
+{ return l->p->vector_bytes >= 64 && a->reduce == O_ADD && sc_dtype_size(a->work->dtype) >= 4; }
 
+/* The list comes first: where it lies does not depend on extents, which leaves registers to the loops. */
 void span_place(Low *l, Lane *a)
 {
     const Tensor *w = a->work;
     const int64_t size = (int64_t)sc_dtype_size(w->dtype);
     sc_size bytes = work_size(w);
     bytes.bytes = 1;
+    if (span_lists(l, a)) {
+        a->key = lane_array(l, w, "key", SC_I32, (sc_size){.bytes = 4 * ROOM}, false);
+        a->terms = lane_array(l, w, "terms", w->dtype, (sc_size){.bytes = size * ROOM}, false);
+    }
     a->bytes = lane_array(l, w, "bytes", SC_BOOL, bytes, true);
-    if (!span_lists(l)) return;
-    Val *at = l->scratch;
-    a->key = lane_array(l, w, "key", SC_I32, (sc_size){.bytes = LIST * (8 + 2 * size)}, false);
-    a->crd[0] = lane_buf(l, w, "crd", SC_I32, plus(l, at, num(l, 4 * LIST)));
-    a->terms = lane_buf(l, w, "terms", w->dtype, plus(l, at, num(l, 8 * LIST)));
-    a->sum = lane_buf(l, w, "sums", w->dtype, plus(l, at, num(l, (8 + size) * LIST)));
 }
 
 /* ---- looking ahead ---- */
@@ -116,8 +121,11 @@ Val *span_prefers(Low *l, const Lane *a, Way way)
 {
     Prog *p = l->p;
     Val *n = now(l, a->span.n), *range = val_op(p, O_SUB, now(l, a->span.last), now(l, a->span.first));
-    if (way == W_BYTES) return val_op(p, O_LE, range, times(l, n, num(l, CLOSE)));
-    Val *wide = val_op(p, O_GT, range, num(l, SPARSE)),
+    if (way == W_BYTES) {
+        Val *few = val_op(p, O_LE, n, num(l, FEW));
+        return val_op(p, O_LE, range, times(l, n, val_select(p, few, num(l, CLOSE_FEW), num(l, CLOSE))));
+    }
+    Val *wide = val_op(p, O_GT, range, times(l, n, num(l, SPARSE))),
         *ordered = val_op(p, O_EQ, now(l, a->span.runs), num(l, 1));
     return val_op(p, O_AND, val_op(p, O_LE, n, num(l, LIST)), val_op(p, O_OR, wide, ordered));
 }
@@ -128,7 +136,7 @@ void span_store(Low *l, const Lane *a, Val *k, Op op, Val *v)
     Prog *p = l->p;
     if (a->way == W_LIST) {
         Val *at = now(l, a->n);
-        keep(l, a->key, at, narrow(l, val_op(p, O_OR, val_op(p, O_SHL, k, num(l, 8)), at)));
+        keep(l, a->key, at, narrow(l, k));
         keep(l, a->terms, at, v);
         lower_set(l, a->n, plus(l, at, num(l, 1)));
         return;
@@ -142,41 +150,103 @@ void span_store(Low *l, const Lane *a, Val *k, Op op, Val *v)
     keep(l, a->bytes, k, val_const(p, (Type){SC_BOOL, 1}, 1));
 }
 
-/* ---- reading ---- */
-/* Values of one coordinate stand side by side, in the order of their places. */
-void span_read(Low *l, Lane *a)
+/* ---- filling a list by vectors ---- */
+static bool reads_besides(const Expr *e, const Tensor *t, int var)
+{
+    if (e->op == O_ACCESS) return (expr_vars(e) >> var & 1) && e->tensor != t;
+    return (e->kid[0] && reads_besides(e->kid[0], t, var)) || (e->kid[1] && reads_besides(e->kid[1], t, var));
+}
+
+bool span_fills(Low *l, const Nest *n, const Fibre *f)
+{
+    const Tensor *w = n->body->op == N_EVAL ? n->body->eval.lhs->tensor : NULL;
+    if (!w || !tensor_gathers(w) || counting(l) || lane_of(l, w)->way != W_LIST) return false;
+    const Expr *rhs = eval_absent(l->p, &n->body->eval, l->e.absent);
+    const Tensor *t = f->t;
+    return rhs && !t->perm && t->itype == SC_I32 && sc_dtype_size(t->dtype) >= 4 && f->unique &&
+           lower_level(l, t) == t->format.nlevel - 1 && !reads_besides(rhs, t, n->ix.var);
+}
+
+/* As many entries at a time as a vector holds; lanes behind the last one are written, and then written again. */
+void span_fill(Low *l, const Nest *n, const Fibre *f)
 {
     Prog *p = l->p;
-    const Type type = {(uint8_t)a->work->dtype, 1};
+    Lane *a = lane_of(l, n->body->eval.lhs->tensor);
+    const Expr *rhs = eval_absent(p, &n->body->eval, l->e.absent);
+    const Vec save = l->e.vec;
+    const int nmemo = l->nmemo;
+    Vec *v = &l->e.vec;
+    Stmt **outer;
+    *v = (Vec){.on = true,
+               .ix = n->ix,
+               .fibre = f,
+               .lanes = p->vector_bytes / (int)sc_dtype_size(p->type),
+               .entry = num(l, 0)};
+    lower_hoist(l, rhs);
+    Val *at = val_local(p, lower_for(l, "p", f->lo, f->hi, v->lanes, &outer)->local);
+    lower_note(l, n->body);
+    Val *some = lower_let(l, "some", val_op(p, O_MIN, val_op(p, O_SUB, f->hi, at), num(l, v->lanes)));
+    v->bits = lower_let(l, "bits", val_op(p, O_SUB, val_op(p, O_SHL, num(l, 1), some), num(l, 1)));
+    v->entry = val_masked(p, lower_buf(l, B_VAL, f->t, 0), v->lanes, at, v->bits);
+    Val *x = lower_value(l, rhs);
+    keep(l, a->key, now(l, a->n), val_masked(p, f->crd, v->lanes, at, v->bits));
+    keep(l, a->terms, now(l, a->n), val_cast(p, (Type){x->type.dtype, (uint8_t)v->lanes}, x));
+    lower_set(l, a->n, plus(l, now(l, a->n), some));
+    l->tail = outer;
+    l->nmemo = nmemo;
+    l->e.vec = save;
+}
+
+/* ---- reading ---- */
+void span_read(Low *l, Lane *a)
+{
     Stmt *several = lower_put(l, S_IF), **outer = l->tail;
-    several->a = val_op(p, O_GT, now(l, a->span.runs), num(l, 1));
+    several->a = val_op(l->p, O_GT, now(l, a->span.runs), num(l, 1));
     l->tail = &several->body;
-    Stmt *sort = lower_put(l, S_SORT);
-    sort->buf = a->key;
-    sort->spare = a->crd[0];
-    sort->a = now(l, a->n);
+    Stmt *s = lower_put(l, S_UNITE);
+    s->buf = a->key;
+    s->spare = a->terms;
+    s->local = a->n;
+    s->a = now(l, a->span.runs);
     l->tail = outer;
-    Local *at = lower_mut(l, "at", num(l, -1)), *before = lower_mut(l, "before", num(l, -1));
-    Local *sum = lower_mut(l, "sum", val_const(p, type, 0));
-    Val *x = val_local(p, lower_for(l, "x", num(l, 0), now(l, a->n), 1, &outer)->local);
-    Val *key = lower_let(l, "key", lower_load_index(l, a->key, x));
-    Val *k = lower_let(l, "k", val_op(p, O_SHR, key, num(l, 8)));
-    Val *v = lower_let(l, "v", load(l, a->terms, val_op(p, O_AND, key, num(l, LIST - 1))));
-    Val *other = lower_let(l, "other", val_op(p, O_NE, k, now(l, before)));
-    if (a->reduce != O_CONST) v = val_select(p, other, v, val_op(p, a->reduce, now(l, sum), v));
-    lower_set(l, at, plus(l, now(l, at), val_cast(p, I64, other)));
-    lower_set(l, before, k);
-    lower_set(l, sum, v);
-    keep(l, a->crd[0], now(l, at), narrow(l, k));
-    keep(l, a->sum, now(l, at), now(l, sum));
+}
+
+/* The loop over a list that appends what stands there. */
+static bool copies(Low *l, const Nest *n, const Lane *a)
+{
+    const Assign *e = n->body->op == N_EVAL ? &n->body->eval : NULL;
+    if (!e || a->way != W_LIST || !tensor_assembled(e->lhs->tensor)) return false;
+    const Expr *rhs = eval_absent(l->p, e, l->e.absent);
+    const Tensor *r = e->lhs->tensor;
+    return rhs && rhs->op == O_ACCESS && rhs->tensor == a->work && r->itype == SC_I32 &&
+           sc_dtype_size(r->dtype) >= 4 && index_same(tensor_level_index(r, r->format.nlevel - 1), n->ix);
+}
+
+bool span_copy(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    Lane *a = lane_of(l, n->in);
+    if (!copies(l, n, a)) return false;
+    const Tensor *r = n->body->eval.lhs->tensor;
+    const sc_dtype widest =
+        sc_dtype_size(r->dtype) > sc_dtype_size(a->work->dtype) ? r->dtype : a->work->dtype;
+    const int lanes = p->vector_bytes / (int)sc_dtype_size(widest);
+    Stmt **outer;
+    Val *x = val_local(p, lower_for(l, "x", num(l, 0), now(l, a->n), lanes, &outer)->local);
+    lower_note(l, n->body);
+    Val *some = lower_let(l, "some", val_op(p, O_MIN, val_op(p, O_SUB, now(l, a->n), x), num(l, lanes)));
+    Val *bits = lower_let(l, "bits", val_op(p, O_SUB, val_op(p, O_SHL, num(l, 1), some), num(l, 1)));
+    Val *v = val_cast(p, (Type){(uint8_t)r->dtype, (uint8_t)lanes}, val_load(p, a->terms, lanes, x, NULL));
+    result_append_some(l, r, bits, val_load(p, a->key, lanes, x, NULL), v);
+    result_append_count(l, r, some);
     l->tail = outer;
-    lower_set(l, a->n, plus(l, now(l, at), num(l, 1)));
+    return true;
 }
 
 static Val *open_list(Low *l, Lane *a, const char *name, Stmt ***outer)
 {
     a->at = val_local(l->p, lower_for(l, "x", num(l, 0), now(l, a->n), 1, outer)->local);
-    return lower_let(l, name, lower_load_index(l, a->crd[0], a->at));
+    return lower_let(l, name, lower_load_index(l, a->key, a->at));
 }
 
 Val *span_open(Low *l, Lane *a, const char *name, Stmt ***outer)

@@ -62,10 +62,10 @@ static void place_bitmap(Low *l, Lane *a)
         a->tag = lower_mut(l, sc_arena_printf(&l->p->arena, "%s_tag", w->name), load(l, a->last, num(l, 0)));
         return;
     }
+    if (a->spans) span_place(l, a);
     if (!counting(l)) a->val = lane_array(l, w, "lane", w->dtype, work_size(w), cleared);
     a->bits = lane_array(l, w, "bits", SC_I64, words(w, 64), true);
     a->filled = lane_array(l, w, "filled", SC_BOOL, parts(w, 1, 64), true);
-    if (a->spans) span_place(l, a);
     for (int d = 0; d < w->ndim && !a->direct; d++)
         a->crd[d] = lane_array(l, w, sc_arena_printf(&l->p->arena, "crd%d", d), SC_I64, words(w, 1), false);
 }

@@ -167,7 +167,7 @@ static void lower_gathered(Low *l, const Nest *n)
         return;
     }
     look_ahead(l, n);
-    in_its_way(l, n, span_lists(l) ? 0 : 1);
+    in_its_way(l, n, span_lists(l, lane_of(l, n->work)) ? 0 : 1);
 }
 
 /* ---- sums that go on ---- */

@@ -430,6 +430,20 @@ static Stmt *read_sort(StmtReader *r)
     return s;
 }
 
+static Stmt *read_unite(StmtReader *r)
+{
+    Stmt *s = stmt_new(r, S_UNITE);
+    s->buf = find_buf(r, lex_name(&r->lx, "an array of coordinates"));
+    lex_expect(&r->lx, ",", "after the coordinates");
+    s->spare = find_buf(r, lex_name(&r->lx, "an array of values"));
+    lex_expect(&r->lx, ",", "after the values");
+    s->local = find_local(r, lex_name(&r->lx, "a variable"));
+    lex_expect(&r->lx, ",", "after the variable");
+    if (!s->buf || !s->spare || !s->local) wrong(r, "unite takes two buffers, a variable and a number%s", "");
+    s->a = read_val(r, 1);
+    return s;
+}
+
 static Stmt *read_fetch(StmtReader *r)
 {
     Stmt *s = stmt_new(r, S_FETCH);
@@ -439,6 +453,24 @@ static Stmt *read_fetch(StmtReader *r)
     lex_expect(&r->lx, "[", "after the name of a buffer");
     s->a = read_val(r, 1);
     lex_expect(&r->lx, "]", "after an address");
+    return s;
+}
+
+static Stmt *read_put(StmtReader *r)
+{
+    Stmt *s = stmt_new(r, S_PUT);
+    Val *stride;
+    int lanes;
+    s->buf = find_buf(r, lex_name(&r->lx, "an array"));
+    lex_expect(&r->lx, "[", "after the name of a buffer");
+    if (!s->buf) wrong(r, "put takes a buffer%s", "");
+    s->a = read_place(r, &lanes, &stride);
+    lex_expect(&r->lx, ",", "before the bits of lanes");
+    s->c = read_val(r, 1);
+    lex_expect(&r->lx, "=", "after the lanes of a store");
+    s->b = read_val(r, 1);
+    if (stride || s->b->type.lanes != lanes)
+        wrong(r, "put takes as many lanes as it says, side by side%s", "");
     return s;
 }
 
@@ -461,6 +493,8 @@ static Stmt *read_stmt(StmtReader *r)
     if (lex_accept(lx, "if")) return read_test(r, S_IF);
     if (lex_accept(lx, "turn")) return read_turn(r);
     if (lex_accept(lx, "sort")) return read_sort(r);
+    if (lex_accept(lx, "unite")) return read_unite(r);
+    if (lex_accept(lx, "put")) return read_put(r);
     if (lex_accept(lx, "fetch")) return read_fetch(r);
     if (!lex_accept(lx, "return")) return read_assign(r);
     Stmt *s = stmt_new(r, S_RETURN);

@@ -38,6 +38,7 @@ static void uses_count(const Stmt *s)
         int before = s->op == S_SET ? s->local->slot : 0;
         uses_value(s->a);
         if (s->op == S_SET) s->local->slot = before; /* what only feeds itself is not used */
+        if (s->op == S_UNITE) s->local->slot++;
         uses_value(s->b);
         uses_value(s->c);
         uses_count(s->body);

@@ -273,9 +273,23 @@ static void block_print(const Stmt *s, int depth, sc_text *out)
             val_print(s->op == S_SET ? s->a : s->b, out);
             sc_text_add(out, "\n");
             break;
+        case S_PUT:
+            sc_text_add(out, "put ");
+            place_print(s->buf, s->a, s->b->type.lanes, NULL, out);
+            sc_text_add(out, ", ");
+            val_print(s->c, out);
+            sc_text_add(out, " = ");
+            val_print(s->b, out);
+            sc_text_add(out, "\n");
+            break;
         case S_RETURN: sc_text_add(out, "return %lld\n", (long long)s->step); break;
         case S_SORT:
             sc_text_add(out, "sort %s, %s, ", s->buf->name, s->spare->name);
+            val_print(s->a, out);
+            sc_text_add(out, "\n");
+            break;
+        case S_UNITE:
+            sc_text_add(out, "unite %s, %s, %s, ", s->buf->name, s->spare->name, s->local->name);
             val_print(s->a, out);
             sc_text_add(out, "\n");
             break;

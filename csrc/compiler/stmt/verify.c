@@ -275,6 +275,18 @@ static void check_store(StmtVerifier *v, const Stmt *s)
     check_same(v, s->buf->name, (Type){(uint8_t)s->buf->dtype, s->b->type.lanes}, s->b->type);
 }
 
+static void check_put(StmtVerifier *v, const Stmt *s)
+{
+    if (!s->buf->mut) WRONG(v, "buffer %s is written but not declared mut", s->buf->name);
+    check_value(v, s->b, 1);
+    check_place(v, s->buf, s->a, NULL, s->b->type.lanes, 1);
+    check_same(v, s->buf->name, (Type){(uint8_t)s->buf->dtype, s->b->type.lanes}, s->b->type);
+    check_value(v, s->c, 1);
+    check_same(v, "the bits of lanes", I64, s->c->type);
+    if (s->b->type.lanes == 1 || sc_dtype_size(s->buf->dtype) < 4)
+        WRONG(v, "put of %s: expected lanes of 32 or 64 bits", text(v, s->b->type));
+}
+
 /* Vectors of numbers that are as wide in memory: shuffles move them. */
 static void check_turn(StmtVerifier *v, const Stmt *s)
 {
@@ -308,6 +320,24 @@ static void check_keys(StmtVerifier *v, const Buf *b)
         WRONG(v, "sort takes buffers of i32 or i64 that are mut, got %s", b->name);
 }
 
+static void check_variable(StmtVerifier *v, const Local *x)
+{
+    if (!visible(v, x)) WRONG(v, "local %s is assigned where it is not declared", x->name);
+    if (!x->mut) WRONG(v, "local %s is assigned again but not declared mut", x->name);
+}
+
+static void check_unite(StmtVerifier *v, const Stmt *s)
+{
+    check_variable(v, s->local);
+    check_same(v, s->local->name, I64, s->local->type);
+    check_value(v, s->a, 1);
+    check_same(v, "a number of entries", I64, s->a->type);
+    if (s->buf->dtype != SC_I32 || !s->buf->mut)
+        WRONG(v, "unite takes coordinates of i32 that are mut, got %s", s->buf->name);
+    if (sc_dtype_size(s->spare->dtype) < 4 || !s->spare->mut)
+        WRONG(v, "unite takes values of 32 or 64 bits that are mut, got %s", s->spare->name);
+}
+
 static void check_stmt(StmtVerifier *v, const Stmt *s, int depth)
 {
     switch (s->op) {
@@ -317,12 +347,12 @@ static void check_stmt(StmtVerifier *v, const Stmt *s, int depth)
         declare(v, s->local);
         break;
     case S_SET:
-        if (!visible(v, s->local)) WRONG(v, "local %s is assigned where it is not declared", s->local->name);
-        if (!s->local->mut) WRONG(v, "local %s is assigned again but not declared mut", s->local->name);
+        check_variable(v, s->local);
         check_value(v, s->a, 1);
         check_same(v, s->local->name, s->local->type, s->a->type);
         break;
     case S_STORE: check_store(v, s); break;
+    case S_PUT: check_put(v, s); break;
     case S_TURN: check_turn(v, s); break;
     case S_FOR: check_for(v, s, depth); break;
     case S_WHILE:
@@ -344,6 +374,7 @@ static void check_stmt(StmtVerifier *v, const Stmt *s, int depth)
         check_keys(v, s->spare);
         check_same(v, s->spare->name, (Type){(uint8_t)s->buf->dtype, 1}, (Type){(uint8_t)s->spare->dtype, 1});
         break;
+    case S_UNITE: check_unite(v, s); break;
     case S_FETCH: check_place(v, s->buf, s->a, NULL, 1, 1); break;
     case S_NOTE: break;
     }
