@@ -163,6 +163,19 @@ def test_numbers_that_make_terms_absent(expression, form, wanted):
     assert torch.equal(got.to_dense() if scorch.is_sparse(got) else got, wanted(dense))
 
 
+@pytest.mark.parametrize(
+    ("form", "wanted"), (("-({})", torch.neg), ("2 * ({})", lambda x: 2 * x), ("relu({})", torch.relu))
+)
+@pytest.mark.parametrize("entries", (0, 1, 20))
+def test_a_sum_that_is_zero_asks_for_no_loops(form, wanted, entries):
+    b = (torch.arange(64) < entries).float().reshape(8, 8)
+    named = {"B": b, "E": torch.ones(8, 4), "H": torch.ones(8, 6, 8)}
+    named = {name: scorch.sparse(x) for name, x in named.items()}
+    text = f"R[l,j] = {form.format('B[j,l] * E[l,p] * F[q] + 0 * H[j,s,l]')}"
+    got = scorch.evaluate(text, **named, F=torch.ones(2))
+    assert got.format == "csr" and torch.equal(got.to_dense(), wanted(8 * b.T))
+
+
 @pytest.mark.parametrize("dtype", TINY)
 def test_denormals_are_kept(dtype):
     tiny = TINY[dtype]

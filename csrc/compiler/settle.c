@@ -179,13 +179,22 @@ static void make_dense(Choices *g, Task *x)
     x->search = search_new(g->p, &x->a, x->wish);
 }
 
-/* Operands that say where there is a value, and indices that are reduced, stay. */
+/* The indices of reductions that nothing inside of them has. */
+static uint32_t unread(const Expr *e)
+{
+    uint32_t vars = e->op == O_REDUCE ? e->vars & ~expr_free(e->kid[0]) : 0;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) vars |= unread(e->kid[k]);
+    return vars;
+}
+
+/* Operands that say where there is a value, and indices that are reduced, stay. A sum that is 0 is gone with its
+ * indices. */
 static Expr *simplified(Prog *p, const Assign *a)
 {
     Expr *e = expr_simplify(p, a->rhs);
-    const uint32_t lost = expr_vars(a->rhs) & ~expr_vars(e) & ~expr_vars(a->lhs);
     Tensor *like = a->lhs->tensor->like;
-    if (p->skip || (e->op != O_CONST && lost)) return expr_zeros(p, a->rhs);
+    if (p->skip || unread(e) & expr_vars(a->rhs)) return expr_zeros(p, a->rhs);
     if (e->op != O_CONST || !like) return e;
     if (a->lhs->tensor->shared < like->format.nlevel) return a->rhs;
     return expr_new(p, O_MUL, expr_stored_access(p, like), e);
