@@ -96,3 +96,15 @@ def test_dense_levels_at_the_end_stay_where_they_are(tmp_path):
     }
     assert any(c.endswith("to dense(1), compressed(0), dense(2)") for c in found if c), found
     assert not any("compressed(2)" in c for c in found if c), found
+
+
+@pytest.mark.parametrize("form", ("coo", "dcsr"))
+@pytest.mark.parametrize(("n", "wanted"), ((3000, "1 to csr"), (6, "")))
+def test_rows_that_would_be_searched_for_are_converted(form, n, wanted, tmp_path):
+    """Each row of A would go through all rows of B; few of them are gone through sooner than converted."""
+    file = tmp_path / "rows.sc"
+    file.write_text(
+        f"in A: f32 csr i32 ({n}, {n})\nin B: f32 {form} i32 ({n}, {n})\nC[i,k] = A[i,j] * B[j,k]\n"
+    )
+    found = HEAD.findall(native.must(native.core().scorchc(), "--emit=orders", file))
+    assert found[0][1] == wanted, found

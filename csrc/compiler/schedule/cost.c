@@ -154,15 +154,24 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
     return turns;
 }
 
+static void find_entries(const Nest *n, void *ctx)
+{ *(bool *)ctx |= n->op == N_LOOP && (n->in || n->nmerge); }
+
 /* An intersection of two: they are gone through together, by vectors where the machine has them for it, unless one is
- * much longer. Then both jump (lower/merge.c). Where lengths differ much, a long one mostly meets a short one. */
-static double intersection_time(const Cost *c, const Nest *n, double f, double g, double small)
+ * much longer and no loop over entries stands inside: then both jump (lower/merge.c). Where lengths differ much, a long
+ * one mostly meets a short one. */
+static double intersection_time(const Cost *c, const Spot *at, const Nest *n, double f, double g,
+                                double small)
 {
     enum { FAR = 24, FIRST = 16 }; /* the first vectors are compared at once */
     const double large = fmax(f, g);
-    bool vectors = c->p->vector_bytes == 64;
-    for (int k = 0; k < 2; k++) vectors &= n->merge[k]->role == T_IN;
-    if (large > FAR * small) return small * search_time(c, large / fmax(1, small));
+    bool vectors = c->p->vector_bytes == 64, loops = false;
+    for (int k = 0; k < 2; k++) {
+        const Tensor *t = n->merge[k];
+        vectors &= t->role == T_IN && t->format.level[at->known.level[prog_id(c->p, t)] - 1].unique;
+    }
+    nest_walk(n->body, find_entries, &loops);
+    if (!loops && large > FAR * small) return small * search_time(c, large / fmax(1, small));
     return vectors ? c->m.meet * fmax(f + g - FIRST, FIRST) : c->m.step * (f + g);
 }
 
@@ -208,7 +217,7 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
         lean(at, t, level);
     }
     const bool vectors = !bound && !needed && blends(c, at, n);
-    if (!bound && n->nmerge == 2 && needed == 2) steps = intersection_time(c, n, f[0], f[1], small);
+    if (!bound && n->nmerge == 2 && needed == 2) steps = intersection_time(c, at, n, f[0], f[1], small);
     if (vectors) steps = blend_time(c, n, f[0], f[1]);
     c->time += at->trips * steps;
     if (bound) return all;

@@ -241,14 +241,22 @@ static Order all_loops(const Search *s)
 
 static bool fits(const Tensor *t, const Order *o) { return order_follows(t, o) && !source_may_repeat(t); }
 
-/* No operand is converted that fits the order as it is. */
+/* Loops around its first level bring coordinates that are searched for there, and converted it has them all. */
+static bool is_searched(const Tensor *t, const Order *o)
+{
+    const sc_format to = order_format(t, o);
+    if (!sc_kind_of(&t->format.level[0])->crd || sc_kind_of(&to.level[0])->crd) return false;
+    return o->loop[0].var != tensor_level_index(t, 0).var;
+}
+
+/* No operand is converted that fits the order as it is, unless its rows are searched for in it. */
 static bool all_gain(const Search *s, const Order *o)
 {
     for (int k = 0; k < s->p->nin; k++) {
         const Tensor *t = s->p->tensor[k];
         bool blocks = false;
         for (int l = 0; l < t->format.nlevel; l++) blocks |= t->format.level[l].part != SC_WHOLE;
-        if (in(s->converted, k) && fits(t, o) && !blocks) return false;
+        if (in(s->converted, k) && fits(t, o) && !blocks && !is_searched(t, o)) return false;
     }
     return true;
 }
