@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.utils import prune
+from torch.utils.checkpoint import checkpoint
 
 import scorch
 import scorch.nn
@@ -554,6 +555,21 @@ def test_scaled_dot_product_attention():
         F.scaled_dot_product_attention(q, k, v, scorch.sparse(bias))
     with pytest.raises(ValueError, match="enable_gqa"):
         F.scaled_dot_product_attention(q.repeat(1, 3, 1, 1), k, v, attn_mask=A)
+
+
+@pytest.mark.parametrize("reentrant", (True, False))
+def test_recomputed_in_the_backward_pass(reentrant):
+    mask = random_mask(20, 20, density=0.5)
+    A, inputs = scorch.sparse(mask.double()), [x.requires_grad_() for x in tensors(2, n=20, m=20)]
+
+    def f(q, k, v, mask):
+        return (
+            scorch.attention(q, k, v, mask).square().sum() + F.scaled_dot_product_attention(q, k, v, A).sum()
+        )
+
+    found = torch.autograd.grad(f(*inputs, A), inputs)
+    checkpoint(f, *inputs, A, use_reentrant=reentrant).backward()
+    torch.testing.assert_close([x.grad for x in inputs], list(found))
 
 
 @pytest.mark.parametrize("batches", (((3, 2), (1, 2), (1, 2)), ((1, 2), (3, 2), (3, 1)), ((2,), (1,), (1,))))

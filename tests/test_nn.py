@@ -10,9 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils import parametrize, prune
 from torch.nn.utils.fusion import fuse_linear_bn_eval
+from torch.utils.checkpoint import checkpoint
 
 import scorch
 import scorch.nn
+from scorch.nn._relations import relational
 
 
 def graph(nodes: int = 50, edges: int = 300) -> torch.Tensor:
@@ -219,6 +221,16 @@ def test_relations_compile(relations, bases):
     wanted = torch.autograd.grad(layer(x, matrix).square().sum(), list(layer.parameters()))
     found = torch.autograd.grad(compiled(x, matrix).square().sum(), list(layer.parameters()))
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_the_operator_of_relations_in_checkpoints():
+    edge_index, x = graph(), torch.randn(50, 12, requires_grad=True)
+    layer = scorch.nn.RGCNConv(12, 16, 40)
+    matrix = layer.adjacency(edge_index, torch.randint(40, (edge_index.shape[1],)), 50)
+    given = "ibj,jk,bko->io", matrix, 40, (x, layer.weight), (50, 16)
+    (wanted,) = torch.autograd.grad(relational(*given).sum(), x)
+    checkpoint(relational, *given, use_reentrant=False).sum().backward()
+    assert torch.equal(x.grad, wanted)
 
 
 @pytest.mark.parametrize("bases", (3, 5))

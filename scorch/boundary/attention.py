@@ -233,12 +233,13 @@ class _Attention(_torch.AutogradNode):
 
     @staticmethod
     def backward(ctx, grad, _):
-        q, k, v, _, _, *mask, seed = ctx.saved_tensors
+        saved = ctx.saved_tensors  # read once: non-reentrant checkpoints refuse another time
+        q, k, v, _, _, *mask, seed = saved
         if _torch.is_differentiated([grad, q, k, v, mask[3]]):
             grads = _Scores(q, k, v, mask, seed, *ctx.constants).gradients(grad)
         else:
             grad = grad if grad.stride(-1) == 1 else grad.contiguous()  # that of a sum
-            grads = _BACKWARD(grad, *ctx.saved_tensors, *ctx.constants, ctx.needs_input_grad[6])
+            grads = _BACKWARD(grad, *saved, *ctx.constants, ctx.needs_input_grad[6])
         dval = grads[3] if ctx.needs_input_grad[6] else None
         return (*grads[:3], None, None, None, dval, *[None] * (len(mask) - 3 + _CONSTANTS))
 

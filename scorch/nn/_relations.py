@@ -184,7 +184,8 @@ def _setup(ctx, inputs, output):
 
 def _backward(ctx, grad):
     text, n, sizes, count, shape = ctx.call
-    matrix, operands = list(ctx.saved_tensors[:n]), list(ctx.saved_tensors[n:])
+    saved = list(ctx.saved_tensors)  # read once: non-reentrant checkpoints refuse another time
+    matrix, operands = saved[:n], saved[n:]
     wanted = [x.requires_grad for x in (matrix[-1], *operands)]
     given = torch.ops.scorch.relational_gradient(
         text, matrix, sizes, count, operands, shape, grad.contiguous(), wanted
