@@ -113,6 +113,9 @@ def test_features_of_edges(loops):
         (torch.stack([s, t]) == index.T).all(1).nonzero().item() for t, s in zip(target, source, strict=True)
     ]
     close(layer(x, graph, features[order]), wanted)
+    with layer.lin_edge.register_forward_hook(lambda module, given, y: 2 * y):
+        twice = layer(x, index, features)
+    close(twice, layer(x, index, 2 * features))
 
 
 @pytest.mark.parametrize("loops", [True, False])

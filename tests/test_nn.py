@@ -88,6 +88,45 @@ def test_edge_weights_are_trained():
         torch.testing.assert_close(ours.grad, plain.grad, rtol=1e-4, atol=1e-5)
 
 
+class Another(torch.nn.Linear):
+    def forward(self, x):
+        return super().forward(2 * x)
+
+
+LINEAR = {
+    "GCNConv": (scorch.nn.GCNConv(6, 3, bias=False), "lin"),
+    "SGConv": (scorch.nn.SGConv(6, 3, bias=False), "lin"),
+    "SAGEConv": (scorch.nn.SAGEConv(6, 3, root_weight=False, bias=False), "lin_l"),
+    "GATConv": (scorch.nn.GATConv(6, 3), "lin"),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_what_is_done_with_calls_of_linear_layers(name):
+    """Hooks, pruning, layers of another class and other ways forward."""
+    layer, at = LINEAR[name]
+    layer, x, g, seen = copy.deepcopy(layer), torch.randint(5, (50, 6)).float(), graph(), []
+    linear, before = getattr(layer, at), layer(x, g)
+    with linear.register_forward_hook(lambda *given: seen.append(given)):
+        close(layer(x, g), before)
+    assert len(seen) == 1
+    linear.forward = lambda x: linear.weight.new_zeros(len(x), 3)
+    assert not layer(x, g).any()
+    del linear.forward
+    prune.l1_unstructured(linear, "weight", 0.5)
+    for _ in range(2):
+        layer(x, g).sum().backward()
+    assert linear.weight_orig.grad[linear.weight_mask == 0].count_nonzero() == 0
+    with torch.no_grad():
+        linear.weight_orig.zero_()
+    assert not layer(x, g).any()
+    other = Another(6, 3, bias=False)
+    setattr(layer, at, other)
+    found = layer(x, g)
+    other.__class__ = torch.nn.Linear
+    close(found, layer(2 * x, g))
+
+
 @pytest.mark.parametrize("name", ("GCNConv", "SAGEConv"))
 def test_graph_layers_compile_with_breaks(name):
     edge_index, x = graph(), torch.randn(50, 12)

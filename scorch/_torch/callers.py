@@ -85,4 +85,6 @@ HOOKS = (  # where a module keeps those of its calls
 
 def is_unwatched(module: torch.nn.Module, kind: type) -> bool:
     """Whether a call of the module is that of its class, of which no hook is told."""
-    return type(module) is kind and not (_has_any_global_hook() or any(getattr(module, h) for h in HOOKS))
+    if type(module) is not kind or "forward" in module.__dict__:
+        return False
+    return not (_has_any_global_hook() or any(getattr(module, h) for h in HOOKS))

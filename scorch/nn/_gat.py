@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from .._torch import as_tensor, is_compiling
+from .._torch import as_tensor, is_compiling, is_unwatched
 from ..functions.expressions import einsum, evaluate
 from ..functions.softmax import softmax
 from ..tensor.coordinates import check_edges
@@ -217,8 +217,12 @@ def attend(
     edge_attr: torch.Tensor | None = None,
     size: tuple[int, int] | None = None,
     return_attention_weights: bool | None = None,
+    linear: type = nn.Linear,
 ) -> torch.Tensor | tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
-    """What a layer of graph attention computes; ``edges_of`` makes the edges of a graph, or has them."""
+    """What a layer of graph attention computes; ``edges_of`` makes the edges of a graph, or has them.
+
+    linear: the class of its linear layers, of which no call is made where nobody would see it.
+    """
     if isinstance(edge_index, RowShards):
         x, edge_index = (edge_index.gather(x), x), edge_index.local
     source, target, root = _projected(layer, x)
@@ -226,7 +230,7 @@ def attend(
     targets = _targets(source.shape[0], target, graph, size)
     edges = edges_of(graph, source.shape[0], targets, edge_attr is not None, source.dtype)
     scores = _scores(layer, source, target)
-    given = None if edge_attr is None else _of_features(layer, edge_attr, graph, edges)
+    given = None if edge_attr is None else _of_features(layer, edge_attr, graph, edges, linear)
     weights = _weights(layer, edges, *scores, given)
     # a row and a head at a time, for the sums to stay in registers and the entries in the cache
     said = "ijh,jhf->ihf" if layer.concat else "ijh,jhf->if"
@@ -275,7 +279,9 @@ def _targets(
     return targets
 
 
-def _of_features(layer: nn.Module, features: torch.Tensor, graph: torch.Tensor, edges: Edges) -> torch.Tensor:
+def _of_features(
+    layer: nn.Module, features: torch.Tensor, graph: torch.Tensor, edges: Edges, linear: type
+) -> torch.Tensor:
     """[entries, heads]: what the features of edges add to scores"""
     if layer.lin_edge is None:
         raise ValueError("edge_attr: expected None for a layer without edge_dim")
@@ -289,8 +295,11 @@ def _of_features(layer: nn.Module, features: torch.Tensor, graph: torch.Tensor, 
         target, loops = _listed(graph)[1][edges.kept], min(edges.matrix.shape)
         features = features[edges.kept]
         features = torch.cat([features, _fill(layer.fill_value, features, target, loops)])
-    weight = layer.lin_edge.weight.view(layer.heads, layer.out_channels, -1)
-    scores = features @ (weight * layer.att_edge[0, :, :, None]).sum(1).T
+    if is_unwatched(layer.lin_edge, linear):
+        weight = layer.lin_edge.weight.view(layer.heads, layer.out_channels, -1)
+        scores = features @ (weight * layer.att_edge[0, :, :, None]).sum(1).T
+    else:
+        scores = (layer.lin_edge(features).view(-1, layer.heads, layer.out_channels) * layer.att_edge).sum(-1)
     return scores if edges.place is None else torch.zeros_like(scores).index_copy(0, edges.place, scores)
 
 

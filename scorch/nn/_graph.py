@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .._torch import apart, contents, in_transform, is_compiling, lasting, surely
+from .._torch import apart, contents, in_transform, is_compiling, is_unwatched, lasting, surely
 from ..functions import autocast
 from ..functions.dynamic import Dynamic
 from ..functions.expressions import einsum
@@ -355,7 +355,7 @@ class GCNConv(Normalizing):
             matrix = matrix.to(x.dtype)
         else:
             matrix = self.matrix(x, edge_index, edge_weight)
-        y = matrix @ (x @ self.lin.weight.T)
+        y = matrix @ self.lin(x)
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:
@@ -414,7 +414,8 @@ class SAGEConv(nn.Module):
             x, target, graph = ends_of(x, edge_index)
         nodes = x.shape[0]
         matrix = self._matrix(graph, None, (nodes, x.dtype), lambda: self._make(graph, nodes, x.dtype))
-        if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
+        if self.out_channels < self.in_channels and is_unwatched(self.lin_l, nn.Linear):
+            # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:

@@ -124,7 +124,8 @@ class SGConv(Normalizing):
         """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]"""
         if self._sums is not None:
             return self.lin(self._sums)
-        if self.cached or self.out_channels >= self.in_channels:
+        narrows = self.out_channels < self.in_channels and is_unwatched(self.lin, nn.Linear)
+        if self.cached or not narrows:
             sums = lasting(lambda: self._propagated(x, edge_index, edge_weight))
             self._sums = sums.detach() if self.cached else None
             return self.lin(sums)

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 
 import torch
-from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
+from torch_geometric.nn import DirGNNConv, GATConv, GINConv, Linear, MessagePassing
 from torch_geometric.utils import loop
 
 from .._torch import is_compiling
@@ -199,7 +199,7 @@ def gat(
         make = lambda: edges_of_graph(graph, sources, targets, loops, dtype)  # noqa: E731
         return kept(graph, f"edges of attention, {dtype}{', loops' * loops}", make, structural=True)
 
-    return attend(layer, edges_of, x, edge_index, edge_attr, size)
+    return attend(layer, edges_of, x, edge_index, edge_attr, size, linear=Linear)
 
 
 def gin(
