@@ -88,6 +88,29 @@ def test_edge_weights_are_trained():
         torch.testing.assert_close(ours.grad, plain.grad, rtol=1e-4, atol=1e-5)
 
 
+class Over(torch.nn.Module):
+    """A layer over a graph of its own."""
+
+    def __init__(self, layer: torch.nn.Module, graph: scorch.SparseTensor) -> None:
+        super().__init__()
+        self.graph, self.layer = torch.nn.Parameter(graph), layer
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x, self.graph)
+
+
+@pytest.mark.parametrize("name", ("GCNConv", "SAGEConv", "SGConv", "GATConv"))
+def test_modules_with_a_graph_are_moved_after_a_look(name):
+    """torch swaps no parameter that something refers to weakly; another graph is seen in its place."""
+    g, x = scorch.from_edge_index(graph(), num_nodes=50), torch.randint(5, (50, 6)).float()
+    module = Over(getattr(scorch.nn, name)(6, 3), g)
+    with torch.no_grad():
+        y = module(x)
+        close(module.double()(x.double()).float(), y)
+        module.float().graph.data = scorch.from_edge_index(graph().flip(0), num_nodes=50)
+        close(module(x), copy.deepcopy(module.layer)(x, graph().flip(0)))
+
+
 class Another(torch.nn.Linear):
     def forward(self, x):
         return super().forward(2 * x)

@@ -44,7 +44,8 @@ class _Derived:
     """What was last made from a graph and options, for as long as that graph lives and is not written to.
 
     One that a gradient flows through belongs to its call: nothing is kept. Arrays of structure are known by
-    which they are, since ``A.data = B`` brings others, values by what they hold.
+    which they are, since ``A.data = B`` brings others, values by what they hold. No reference is held to a
+    SparseTensor itself: torch swaps parameters, as ``module.to()`` does, that have no weak references.
     """
 
     def __init__(self) -> None:
@@ -59,8 +60,9 @@ class _Derived:
             return make()
         given, source, form = (graph,), shown, None
         if isinstance(shown, SparseTensor):
-            given, source = (graph, *shown._arrays()[:-1]), shown.values()
-            form = shown._fmt, versions(shown)
+            structure, source = shown._arrays()[:-1], shown.values()
+            given = structure if graph is shown else (graph, *structure)
+            form = shown._fmt, tuple(shown.shape), versions(shown)
         key = options, form, contents(source, *(() if weight is None else (weight,)))
         if self._key != key or any(ref() is not x for ref, x in zip(self._given, given, strict=True)):
             self._made, self._key, self._given = lasting(make), key, tuple(map(weakref.ref, given))
