@@ -123,6 +123,8 @@ def fsdp(rank, mesh, folder):
     refused(
         lambda: shared.last.set_pattern(mask), NotImplementedError, "and set the pattern before fully_shard"
     )
+    other = scorch.nn.Linear(shared.last.in_features, shared.last.out_features).state_dict()
+    refused(lambda: shared.last.load_state_dict(other), NotImplementedError, "the state before fully_shard")
     refused(lambda: fully_shard(Net(parameter=True), mesh=mesh), NotImplementedError, "hold the values")
 
 

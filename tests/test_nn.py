@@ -462,6 +462,23 @@ def test_linear_state():
     assert torch.equal(twin(x), layer(x)) and torch.equal(twin.crd1, layer.crd1)
 
 
+def test_linear_state_on_the_meta_device():
+    layer, x = scorch.nn.Linear(30, 20, density=0.2), torch.randn(4, 30)
+    y = layer(x)
+    twin = scorch.nn.Linear(30, 20).to("meta")  # of another pattern and size
+    twin.load_state_dict(layer.state_dict(), assign=True)
+    assert torch.equal(twin(x), y) and twin.values.requires_grad
+    twin = scorch.nn.Linear(30, 20).to("meta")
+    with pytest.warns(UserWarning, match="is a no-op"):
+        twin.load_state_dict(layer.state_dict())
+    assert twin.values.is_meta and twin.crd1.is_meta
+    twin.load_state_dict(layer.state_dict(), assign=True)
+    assert torch.equal(twin(x), y)
+    with pytest.raises(RuntimeError, match="out of meta tensor"):
+        layer.load_state_dict(copy.deepcopy(layer).to("meta").state_dict())
+    assert torch.equal(layer(x), y)
+
+
 @pytest.mark.parametrize("format", ("csr", "csc", "bsr(4,4)"))
 def test_linear_trains_like_a_masked_dense_layer(format):
     torch.manual_seed(0)

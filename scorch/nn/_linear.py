@@ -324,7 +324,10 @@ class Linear(nn.Module):
 
     @torch.inference_mode(False)
     def _take_pattern(self, state: dict, prefix: str, format: str | None) -> None:
-        """The pattern of a state, which may be another one than this layer's, in memory of its own."""
+        """The pattern of a state, which may be another one than this layer's, in memory of its own.
+
+        A layer on the meta device gets the sizes alone; numbers are assigned by torch, if they are.
+        """
         if prefix + "values" in state and format not in (None, self.layout.text):
             raise ValueError(
                 f"{prefix}values: expected a weight of the format {self.layout.text}, the state has one of "
@@ -335,9 +338,14 @@ class Linear(nn.Module):
         if any(x is None for x in given):
             return  # torch names what is missing
         given = [x.to(y.dtype) for x, y in zip(given, own, strict=True)]
-        if all(map(torch.equal, given, own)):
-            return
-        values = state.get(prefix + "values", self.values)
+        values, on_meta = state.get(prefix + "values", self.values), self.values.is_meta
+        if any(x.is_meta for x in (*given, values)) or (not on_meta and all(map(torch.equal, given, own))):
+            return  # torch says what becomes of a state without numbers
+        if hasattr(self.values, "full_tensor"):
+            raise NotImplementedError(
+                f"{prefix}values: the state has another pattern than this layer, whose values are a DTensor, "
+                f"as fully_shard leaves them: load the state before fully_shard"
+            )
         arrays = [*(x.clone() for x in given), values.detach().to(self.values.dtype, copy=True)]
         try:
             for part in wrap(self.layout, (self.out_features, self.in_features), arrays).parts:
@@ -347,6 +355,8 @@ class Linear(nn.Module):
                 f"{prefix}values: the state has no pattern of a weight "
                 f"{[self.out_features, self.in_features]} in {self.layout.text}: {error}"
             ) from None
+        if on_meta:
+            arrays = [x.to("meta") for x in arrays]
         self._store(arrays[:-1], arrays[-1])
 
     def _save_to_state_dict(self, destination: dict, prefix: str, keep_vars: bool) -> None:
