@@ -11,7 +11,7 @@ import scorch
 
 pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
 
-from torch_geometric import utils  # noqa: E402
+from torch_geometric import EdgeIndex, utils  # noqa: E402
 from torch_geometric.data import Batch, Data, HeteroData  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 from torch_geometric.utils import add_self_loops, remove_self_loops, spmm, to_edge_index  # noqa: E402
@@ -292,6 +292,29 @@ def test_spmm(reduce):
     close(y, wanted)
     (a,), (b,) = (torch.autograd.grad(z.sin().sum(), x) for z in (y, wanted))
     close(a, b)
+
+
+def test_an_edge_index_beside_a_sparse_tensor_is_the_matrix_that_it_means():
+    edges = torch.cat([edges_of(), edges_of()[:, :7]], 1)  # some of them twice
+    index = EdgeIndex(edges, sparse_size=(NODES, NODES)).sort_by("row")[0]
+    x = torch.randint(4, (NODES, 5)).float()
+    dense, features = (
+        torch.zeros(NODES, NODES).index_put_(tuple(edges), torch.tensor(1.0), True),
+        scorch.sparse(x),
+    )
+    for y in (
+        index @ features,
+        torch.matmul(index, features),
+        torch.sparse.mm(index, features),
+        scorch.einsum("ij,jk->ik", index, features),
+        scorch.sparse(index) @ x,
+    ):
+        assert torch.equal(y.to_dense(), dense @ x)
+    assert torch.equal((features.T @ index).to_dense(), x.T @ dense)
+    assert torch.equal((scorch.sparse(dense) @ index).to_dense(), dense @ dense)
+    found = scorch.sparse(EdgeIndex([[0, 2], [1, 1]]), "coo")  # as large as its nodes
+    assert found.format == "coo" and found.to_dense().tolist() == [[0, 1], [0, 0], [0, 1]]
+    assert scorch.from_edge_index(index).nnz == edges_of().shape[1]
 
 
 @pytest.mark.parametrize("format", ("csr", "csc", "coo"))

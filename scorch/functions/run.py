@@ -15,7 +15,7 @@ import torch
 
 from .. import _C, _torch
 from ..tensor.format import layout
-from ..tensor.making import sparse
+from ..tensor.making import MATRICES, sparse
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import as_dense, assemble, needs_grad, once, values_of
 from ..tensor.wrapping import from_run
@@ -40,7 +40,8 @@ def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
         return torch.tensor(x, dtype=dtype, device="cpu")
     if isinstance(x, Dynamic):
         return resolved(x)
-    if hasattr(x, "tocoo") or (isinstance(x, torch.Tensor) and x.layout is not torch.strided):
+    listed = hasattr(x, "tocoo") or x.__class__ in MATRICES
+    if listed or (isinstance(x, torch.Tensor) and x.layout is not torch.strided):
         return sparse(x)
     if not isinstance(x, torch.Tensor):
         try:

@@ -18,7 +18,7 @@ from types import FunctionType
 
 import torch
 import torch_geometric
-from torch_geometric import index
+from torch_geometric import EdgeIndex, index
 from torch_geometric.data import separate
 from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
 from torch_geometric.nn.conv import gcn_conv
@@ -26,6 +26,7 @@ from torch_geometric.sampler import NeighborSampler
 from torch_geometric.utils import sparse
 
 from .._torch import is_compiling
+from ..tensor.making import MATRICES
 from ..tensor.sparsetensor import SparseTensor
 from . import _functions, _messages, _sampling
 from ._data import ToSparseTensor
@@ -122,6 +123,7 @@ def _connect() -> None:
     if _sampling.is_needed():
         NeighborSampler._sample = _meaning(NeighborSampler._sample, _sampling.sample, applies=_is_any)
         NeighborSampler.__init__ = _meaning(NeighborSampler.__init__, _sampling.initialise, applies=_is_any)
+    MATRICES[EdgeIndex] = _functions.matrix_of
     select = MessagePassing._index_select
     MessagePassing._index_select = _meaning(select, _messages.index_select, 2, _is_known)
 

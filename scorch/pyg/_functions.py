@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable
 
 import torch
+from torch_geometric import EdgeIndex
 from torch_geometric.nn import DirGNNConv, GATConv, GINConv, Linear, MessagePassing
 from torch_geometric.utils import loop
 
@@ -28,6 +29,11 @@ from ..tensor.values import assemble, kept
 
 
 # ---- functions of a SparseTensor ----
+def matrix_of(edges: EdgeIndex) -> SparseTensor:
+    """The matrix that an EdgeIndex stands for beside a SparseTensor, as beside a dense one."""
+    return coo(edges.as_tensor(), None, edges.get_sparse_size())
+
+
 def spmm(src: SparseTensor, other: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
     if reduce in ("sum", "add"):
         return src @ other

@@ -289,8 +289,13 @@ def _from_networkx(graph: object) -> object:
     return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
 
 
+MATRICES: dict = {}  # classes of tensors that list the entries of a matrix -> what makes it
+
+
 def _as_torchs(x: object) -> object:
     """The tensor of torch that torch_sparse.SparseTensor, scorch.dynamic or a subclass can be; else x."""
+    if x.__class__ in MATRICES:
+        return MATRICES[x.__class__](x)
     for name in ("to_torch_sparse_csr_tensor", "to_dense"):
         if not isinstance(x, torch.Tensor) and hasattr(x, name):
             return getattr(x, name)()
