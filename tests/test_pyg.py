@@ -294,6 +294,19 @@ def test_spmm(reduce):
     close(a, b)
 
 
+@pytest.mark.parametrize("reduce", ("mean", "amax"))
+def test_reduced_products_of_torchs_csr_and_sparse_features(reduce):
+    edges = edges_of()
+    csr = matrix_of(edges, torch.randint(1, 5, (edges.shape[1],)).float(), NODES)
+    x = torch.randint(4, (NODES, 5)).float()
+    found = torch.sparse.mm(csr, scorch.sparse(x), reduce)
+    torch.testing.assert_close(found, torch.sparse.mm(csr, x, reduce))
+    layer = pyg.SAGEConv(5, 3, aggr=reduce.removeprefix("a"))
+    close(layer(scorch.sparse(x), csr), layer(x, csr))
+    with pytest.raises(ValueError, match="a sparse matrix on the left"):
+        torch.sparse.mm(x, scorch.sparse(x.T), reduce)
+
+
 def test_an_edge_index_beside_a_sparse_tensor_is_the_matrix_that_it_means():
     edges = torch.cat([edges_of(), edges_of()[:, :7]], 1)  # some of them twice
     index = EdgeIndex(edges, sparse_size=(NODES, NODES)).sort_by("row")[0]

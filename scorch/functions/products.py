@@ -255,8 +255,11 @@ def sparse_mm(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") ->
         return mm(sparse, dense)
     if reduce not in _REDUCE:
         raise ValueError(f"torch.sparse.mm: expected reduce to be sum, {', '.join(_REDUCE)}, got {reduce!r}")
+    sparse = sparse if isinstance(sparse, SparseTensor) else operand_of(sparse, None)
     if not isinstance(sparse, SparseTensor) or rank(sparse) != 2 or rank(dense) != 2:
-        raise ValueError(f"torch.sparse.mm with reduce={reduce!r}: expected a SparseTensor and a matrix")
+        raise ValueError(
+            f"torch.sparse.mm with reduce={reduce!r}: expected a sparse matrix on the left and a matrix"
+        )
     return _REDUCE[reduce](sparse.coalesce(), dense.to_dense() if isinstance(dense, SparseTensor) else dense)
 
 
