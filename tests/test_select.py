@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import scorch
+from scorch.tensor import index as indexing
 
 SHAPES = ((5, 7), (30, 300), (1, 40), (64, 64), (0, 3), (200, 130))
 TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int32, torch.int8, torch.bool)
@@ -146,3 +147,21 @@ def test_entries_are_searched_for_in_their_rows():
     for format in ("csr", "csc"):
         a = scorch.sparse(torch.eye(5), format)
         assert a[[0, 1], [0, 2]].tolist() == [1, 0] and not a.memory()["derived"]
+
+
+@pytest.mark.parametrize("format", ("csr", "csc", "coo", "dcsr", "bsr(2,2)", "bitmask"))
+@pytest.mark.parametrize("dim", (0, 1))
+def test_unbind_converts_a_matrix_once_and_gives_what_an_index_gives(format, dim, monkeypatch):
+    dense = torch.arange(48.0).view(6, 8) * (torch.arange(48).view(6, 8) % 3 == 0)
+    values = scorch.sparse(dense, format).values().clone().requires_grad_()
+    a = scorch.map(scorch.sparse(dense, format), lambda _: values)
+    for k, found in enumerate(a.unbind(dim)):
+        wanted = a[k] if dim == 0 else a[:, k]
+        assert (found.format, found.nnz, found.index_dtype) == (wanted.format, wanted.nnz, wanted.index_dtype)
+        assert torch.equal(found.to_dense(), dense.select(dim, k))
+    (k * a.unbind(dim)[k]).sum().backward()
+    assert torch.equal(values.grad.unique(), torch.tensor([0.0, k]))
+    a, used = a.detach(), []
+    monkeypatch.setattr(indexing, "entries", lambda a: used.append(a))
+    a.unbind(dim)
+    assert not used  # which reads the whole matrix for a row

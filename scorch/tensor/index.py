@@ -550,8 +550,12 @@ def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def unbind(input: SparseTensor, dim: int = 0) -> tuple[torch.Tensor, ...]:
-    """``torch.unbind``."""
-    return tuple(along(input, dim, k) for k in range(input.shape[axis(dim, input._ndim)]))
+    """``torch.unbind``; rows and columns of a matrix are read in csr, where each costs what it contains."""
+    a, dim = input, axis(dim, input._ndim)
+    extent = a.shape[dim]
+    if a._ndim == 2 and not _torch.in_graph() and not is_longer(extent, a._val.shape[0]):
+        a, dim = (a.T if dim else a).convert("csr"), 0
+    return tuple(along(a, dim, k) for k in range(extent))
 
 
 def split(tensor: SparseTensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[torch.Tensor, ...]:
