@@ -273,6 +273,13 @@ def test_explanations_are_read_as_steps(A):
     assert sampled.steps and all(s.text for s in sampled.steps)
 
 
+@pytest.mark.parametrize("form", ["coo", "ell(40)", "bsr(2,2)", "dense(0/2), dense(1), compressed(0%2)"])
+def test_steps_have_the_format_that_is_delivered(form):
+    A, x = scorch.sparse(torch.eye(40)), torch.rand(40)
+    (one,) = scorch.explain("C[i,j] = A[i,j] * x[i]", A=A, x=x, format=form).steps
+    assert one.format == form
+
+
 def test_explanations_are_texts(A):
     text = scorch.explain("ij,jk->ik", A, torch.rand(30, 4))
     assert isinstance(text, str) and text.startswith("expression\n") and A.plan().steps

@@ -19,7 +19,7 @@ _STEP = re.compile(
 )
 _CHOSEN = re.compile(r"^  \* +([\d.]+) us", re.M)
 _RESULT = re.compile(
-    r"^  \w+: \w+, (.+?)(?:, indices \w+)?(?:, shares .+?)? \(result(?:, delivered as (.+?))?\)", re.M
+    r"^  \w+: \w+, (.+?)(?:, indices \w+)?(?:, shares .+?)? \(result(?:, delivered as (.+))?\)$", re.M
 )
 
 
