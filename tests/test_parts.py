@@ -268,6 +268,25 @@ def test_a_step_for_each_part():
         kernel(A=a.convert("csr"), X=given["X"], b=given["b"])
 
 
+@pytest.mark.parametrize(
+    ("form", "wanted"),
+    [
+        (FORMATS[0], None),
+        (FORMATS[0], "csr"),
+        (FORMATS[2], "ell(32)"),
+        (FORMATS[2], FORMATS[0]),
+        ("csr", FORMATS[0]),
+        (FORMATS[0], FORMATS[0]),
+    ],
+)
+def test_the_format_that_is_delivered_is_explained(form, wanted):
+    given = operands()
+    a, v = scorch.sparse(given["A"], format=form), given["v"]
+    made = scorch.einsum("ij,j->ij", a, v, format=wanted)
+    said = scorch.explain("ij,j->ij", a, v, format=wanted)
+    assert f": delivered as {made.format}\n" in said and said.steps[0].format == str(made.format)
+
+
 @pytest.mark.parametrize("form", [*FORMATS[:5], *FORMATS[6:]])
 def test_results_with_the_parts_of_an_operand(form):
     given = operands()
@@ -374,6 +393,20 @@ def test_indices_of_schedules_are_those_of_the_expression(form, of, text):
     said = kernel.explain()
     assert "as asked: order(i, j)" in said and re.search(r"as asked: order\(i, j_\d\)", said)
     same(kernel(**given), wanted)
+
+
+@pytest.mark.parametrize("form", [FORMATS[0], FORMATS[2], "bsr(2,2) of blocks(2,2,0.5) + csr"])
+@pytest.mark.parametrize("text", ["C[i,k] = A[i,j] * X[j,k]", "C[i,j] = A[i,j] * v[j]"])
+def test_schedules_that_were_printed_go_back(form, text):
+    given = operands()
+    wanted = scorch.evaluate(text, **{name: x for name, x in given.items() if name in text})
+    given["A"] = scorch.sparse(given["A"], form)
+    given = {name: x for name, x in given.items() if name in text}
+    kernel = scorch.compile(text, **given)
+    for schedule in (kernel.directives, kernel.schedule):
+        again = scorch.compile(text, schedule=schedule, **given)
+        assert again.schedule == kernel.schedule
+        same(again(**given), wanted)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ _STEP = re.compile(
 )
 _CHOSEN = re.compile(r"^  \* +([\d.]+) us", re.M)
 _RESULT = re.compile(
-    r"^  \w+: \w+, (.+?)(?:, indices \w+)?(?:, shares .+?)? \(result(?:, delivered as (.+))?\)$", re.M
+    r"^  (\w+): \w+, (.+?)(?:, indices \w+)?(?:, shares .+?)? \(result(?:, delivered as (.+))?\)$", re.M
 )
+_BEHIND = re.compile(r"^(\w+(?:, \w+)*): delivered as (.+)$", re.M)  # of programs over parts
 
 
 class Step(NamedTuple):
@@ -70,10 +71,14 @@ class Explanation(str):
     def _one(self) -> tuple[Step, ...]:
         expression = self.partition("expression\n")[2].partition("\n\n")[0].strip().replace("\n", "; ")
         costs = [float(cost) * 1e-6 for cost in _CHOSEN.findall(self.partition("\n\nC\n")[0])]
-        results = [delivered or own for own, delivered in _RESULT.findall(self)]
+        behind = {name: m for m in _BEHIND.finditer(self) for name in m[1].split(", ")}
+        results = {  # one a result, which may be made in pieces
+            behind[name][1] if name in behind else name: behind[name][2] if name in behind else own
+            for name, own in [(name, delivered or own) for name, own, delivered in _RESULT.findall(self)]
+        }
         if not expression:
             return ()
-        return (Step(expression, ", ".join(results), sum(costs) if costs else None, None),)
+        return (Step(expression, ", ".join(results.values()), sum(costs) if costs else None, None),)
 
     def plot(self, ax: tuple[Axes, Axes] | None = None) -> Any:
         """Runs what is explained, and draws what each step was estimated to take, and took.

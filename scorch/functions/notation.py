@@ -105,6 +105,12 @@ def _taken_apart(expression: str) -> tuple[str, tuple[int, ...]]:
     return text, ranks
 
 
+def results(text: str) -> tuple[str, ...]:
+    """The names of the results that index notation returns."""
+    lefts = [re.match(_LEFT, part.strip()) for part in assignments(text)[0].split(";")]
+    return tuple([left[1] for left in lefts if left])
+
+
 def has_one_result(text: str) -> bool:
     """Whether an einsum string or index notation returns one tensor."""
     return "=" not in text or len(assignments(text)[1]) == 1

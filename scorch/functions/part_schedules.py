@@ -77,6 +77,22 @@ def _in_terms(directives: str, indices: Sequence[tuple[str, str]]) -> str:
     return re.sub(r"\b[A-Za-z_]\w*\b(?!\s*\()", lambda word: names.get(word[0], word[0]), directives)
 
 
+def _pieces(text: str) -> int:
+    return sum(bool(piece.strip()) for piece in text.split(";"))
+
+
+def is_printed(schedule: str, text: str, apart: Apart) -> bool:
+    """Whether a schedule is one that was printed of the program over parts, not of what the user wrote.
+
+    It names a part, or an index of sums over one, or has a piece for each of the assignments there.
+    """
+    own = {name for name, (_, part) in zip(apart.names, apart.operands, strict=True) if part >= 0}
+    own |= {name for name, _ in apart.indices}
+    return not own.isdisjoint(re.findall(r"\w+", schedule)) or (
+        _pieces(text) != _pieces(apart.text) == _pieces(schedule)
+    )
+
+
 def in_program(asked: Sequence[Asked], written: Sequence[str], apart: Apart) -> str:
     """The schedule of the program over parts of operands that the user named as ``written``.
 

@@ -18,12 +18,12 @@ import torch
 from .. import _C
 from ..tensor.composed import Composed, whole
 from ..tensor.entries import same_structure
-from ..tensor.format import Format, bound, fills, has_parts, is_composed, layout
+from ..tensor.format import Format, Layout, bound, fills, has_parts, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, rank
 from ..tensor.values import kept, needs_grad, tracked, values_of
 from . import expressions, notation
 from .gradients import are_derivable, mask
-from .part_schedules import conversions, converts, in_program, of_parts
+from .part_schedules import conversions, converts, in_program, is_printed, of_parts
 from .program import Asked, known_revealed, of_operand, program_of
 from .run import Out
 
@@ -172,15 +172,16 @@ def _find(
     ranks = notation.assignments(text)[1] if "=" in text else ()
     asked, of_each = _of_each(format, len(ranks)), of_parts(schedule)
     apart = None
-    whole = schedule is not None and not of_each
-    if not whole and implicit == "zero" and len(asked) == len(ranks) and not _overlap(expression, xs):
+    if implicit == "zero" and len(asked) == len(ranks) and not _overlap(expression, xs):
         kinds, dims = tuple(map(of_operand, xs)), tuple([rank(x) for x in xs])
         apart = _apart(text, called, kinds, dims, tuple([f if f is None else str(f) for f in asked]))
-    if of_each and not apart:
-        raise ValueError(_NO_PARTS)
-    if not of_each:
-        return apart, asked, None
-    return apart, asked, in_program(of_each, _letters(names, len(xs)), apart)
+    if of_each:
+        if not apart:
+            raise ValueError(_NO_PARTS)
+        return apart, asked, in_program(of_each, _letters(names, len(xs)), apart)
+    if schedule is None or (apart and is_printed(schedule, text, apart)):
+        return apart, asked, schedule
+    return None, asked, None
 
 
 def _refuse_filled(expression: str, format: Asked) -> None:
@@ -226,7 +227,12 @@ def _converted(y: torch.Tensor, format: str | Format, own: set[str]) -> torch.Te
     form = bound(format, 2)
     if form.text == y._fmt:
         return y
-    return y._whole() if form.text in own and not all(form.rules[:-1]) else y.convert(form.text)
+    return y._whole() if _stays(form, own) else y.convert(form.text)
+
+
+def _stays(form: Layout, own: set[str]) -> bool:
+    """Whether a csr result stays csr: its parts are those of an operand, which nothing can find in it."""
+    return form.text in own and not all(form.rules[:-1])
 
 
 def _given(apart: Apart, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
@@ -325,7 +331,7 @@ class Kernel:
             given = whole(xs)
             named = dict(zip(names, given, strict=True)) if names else {}
             self._inner = expressions.compile(expression, *(() if names else given), **asks, **named)
-        self._apart = apart
+        self._apart, self._asked = apart, asked
 
     def __call__(
         self, *operands: object, out: Out = None, **named: object
@@ -355,6 +361,25 @@ class Kernel:
             if is_composed(kind):
                 name = self._names[k] if self._names else f"operand {k}"
                 lines.append(f"{name}: {kind}: {', '.join(self._ways(k, kind))}")
+        return lines + self._delivered()
+
+    def _delivered(self) -> list[str]:
+        """A line for each result that has parts, or gets its format behind the program."""
+        apart, own, lines = self._apart, {kind for kind in self._kinds if is_composed(kind)}, []
+        text = apart.text if apart else _notation(self.expression, self._names, len(self._kinds))[0]
+        names = notation.results(text)
+        for r, format in enumerate(self._asked):
+            pieces, parts = [names[r]], None
+            if apart:
+                at = [k for k, (result, *_) in enumerate(apart.results) if result == r]
+                pieces, (_, part, like) = [names[k] for k in at], apart.results[at[0]]
+                parts = self._taken[like] if part >= 0 else None
+            made = parts
+            if format is not None and (parts or has_parts(format)):
+                form = bound(format, 2)
+                made = form.text if form.text == parts or not _stays(form, own) else "csr"
+            if made:
+                lines.append(f"{', '.join(pieces)}: delivered as {made}")
         return lines
 
     def _ways(self, operand: int, kind: str) -> list[str]:
