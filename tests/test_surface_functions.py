@@ -1102,3 +1102,21 @@ def test_arguments_of_functions_of_lists():
     same(torch.foreach.norm(x, ord=1), torch.foreach.norm(a, ord=1))
     with pytest.raises(ValueError, match="lists of one length, got"):
         torch.foreach.add(x, y[:1])
+
+
+@pytest.mark.parametrize("form", ["coo", "dcsr", "dcsc", "csc", "csr"])
+def test_reshape_keeps_the_format(form):
+    d = torch.arange(24.0).reshape(6, 4) * (torch.arange(24).reshape(6, 4) % 3 == 0)
+    y = scorch.sparse(d, form).reshape(4, 6)
+    assert y.format == form and torch.equal(y.to_dense(), d.reshape(4, 6))
+    assert scorch.sparse(d, form).reshape(2, 3, 4).to_dense().equal(d.reshape(2, 3, 4))
+
+
+@pytest.mark.parametrize("form", ["coo", "dcsr", "dcsc"])
+def test_reshape_of_hypersparse_matrices(form):
+    n = 2**33
+    a = scorch.coo(torch.tensor([[1, n - 1], [5, n // 16 - 1]]), torch.ones(2), (n, n // 16), format=form)
+    y = a.reshape(2 * n, n // 32)
+    assert y.format == form and y.convert("coo").indices().tolist() == [[2, 2 * n - 1], [5, n // 32 - 1]]
+    wide = scorch.coo(torch.tensor([[1], [5]]), torch.ones(1), (n, 10), format="csc").reshape(10, n)
+    assert wide.format == "csr" and wide.indices().tolist() == [[0], [15]]

@@ -243,10 +243,21 @@ def _general_format(a: SparseTensor, ndim: int) -> str:
     return "coo" if ndim == 1 or a._fmt == "coo" else "csr" if ndim == 2 else "csf"
 
 
+def _reshaped_format(a: SparseTensor, shape: Sequence[int]) -> str:
+    """The format of a matrix where its levels hold another shape too, without a table of empty columns."""
+    if not a._ndim == len(shape) == 2 or a._fmt not in ("dcsr", "dcsc", "csc"):
+        return _general_format(a, len(shape))
+    sparse_columns = a._fmt == "csc" and not _torch.in_graph() and is_longer(shape[1], a._val.shape[0])
+    return "csr" if sparse_columns else a._fmt
+
+
 def reshape(
     input: SparseTensor, *extents: int | Sequence[int], shape: Sequence[int] | None = None
 ) -> torch.Tensor:
-    """``torch.reshape``: a copy in coo, csr (two dimensions) or csf (more)."""
+    """``torch.reshape``: a copy in coo, csr (two dimensions) or csf (more).
+
+    A matrix that stays one is dcsr or dcsc where it was that, and csc unless its columns are far too many.
+    """
     shape = list(_torch.one_by_one(extents, shape))
     if shape.count(-1) > 1 or any(n < -1 for n in shape):
         raise ValueError(f"reshape: expected extents, one of them perhaps -1, got {shape}")
@@ -257,7 +268,7 @@ def reshape(
         raise ValueError(f"reshape: {tuple(input.shape)} has {input.numel()} entries, {tuple(shape)} has not")
     if tuple(shape) == tuple(input.shape):
         return input
-    return _reshaped(input, shape, _general_format(input, len(shape)))
+    return _reshaped(input, shape, _reshaped_format(input, shape))
 
 
 def reshape_as(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
