@@ -436,3 +436,33 @@ def test_gradients_reach_what_is_of_a_subclass():
 def test_arguments_of_a_wrong_kind_are_named(f, error, match):
     with pytest.raises(error, match=match):
         f(scorch.sparse(torch.eye(2)))
+
+
+class Labelled:
+    """As a Series or a DataFrame of pandas, of which items are found by label."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        self.array.flags.writeable = False
+        return self.array
+
+    def __len__(self):
+        return len(self.array)
+
+    def __getitem__(self, label):
+        raise KeyError(label)
+
+
+def test_objects_that_are_arrays():
+    r, c, v = np.array([0, 2]), np.array([1, 2]), np.array([3.0, 2.0])
+    a = scorch.coo((Labelled(r), Labelled(c)), Labelled(v), (3, 3))
+    assert torch.equal(a.to_dense(), scorch.coo((r, c), v, (3, 3)).to_dense())
+    x, y = np.arange(3.0), np.arange(6.0).reshape(3, 2)
+    assert torch.equal(a @ Labelled(x), a @ torch.arange(3.0).double())
+    assert torch.equal(a @ Labelled(y), a @ torch.tensor(y.tolist()).double())
+    assert torch.equal(scorch.einsum("ij,j->i", a, Labelled(x)), a @ torch.arange(3.0).double())
+    assert torch.equal((a * Labelled(x)).to_dense(), a.to_dense() * torch.arange(3.0))
+    assert torch.equal(a[Labelled(r)].to_dense(), a.to_dense()[[0, 2]])
+    assert torch.equal(scorch.sparse(Labelled(y)).to_dense(), torch.tensor(y.tolist()).double())

@@ -71,6 +71,7 @@ from .tensors import (
     contents,
     count_elements,
     find_room,
+    is_array,
     is_read_only,
     is_unfilled,
     new_wrapper,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy
 import torch
 from torch._C import DisableTorchFunctionSubclass
 
@@ -99,8 +100,20 @@ def version_of_structure(x: torch.Tensor) -> int:
     return 0 if x.is_inference() else x._version
 
 
+def is_array(x: object) -> bool:
+    """Whether x is a tensor, an array of NumPy or an object that gives one, and no NumPy scalar."""
+    return hasattr(type(x), "__array__") and not isinstance(x, numpy.generic)
+
+
 def as_tensor(x: object, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """``torch.as_tensor``; what is no tensor becomes one on the CPU, wherever torch makes them by default."""
+    """``torch.as_tensor``; what is no tensor becomes one on the CPU, wherever torch makes them by default.
+
+    Of an object that says which array it is, such as a Series of pandas, torch would read items by label.
+    """
+    if is_array(x) and not isinstance(x, (torch.Tensor, numpy.ndarray)):
+        x = numpy.asarray(x)
+        if not x.flags.writeable:  # it is the object's own memory
+            x = x.copy()
     return torch.as_tensor(x, dtype=dtype, device=x.device if isinstance(x, torch.Tensor) else "cpu")
 
 

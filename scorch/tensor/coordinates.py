@@ -84,7 +84,7 @@ def _tensor(x: object) -> torch.Tensor:
 
 def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], torch.Tensor]:
     """Coordinates, [n] a dimension or [ndim, n], and values [n] as tensors; of none all are one."""
-    if isinstance(indices, tuple) and all(isinstance(x, (torch.Tensor, numpy.ndarray)) for x in indices):
+    if isinstance(indices, tuple) and all(map(_torch.is_array, indices)):
         indices = [_tensor(x) for x in indices]
     else:
         indices = _tensor(indices)

@@ -357,6 +357,8 @@ def sparse(
         x = of_numpy(x, False)
     elif not isinstance(x, torch.Tensor) and hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
         x, copy = _from_networkx(x), False
+    elif not isinstance(x, torch.Tensor) and _torch.is_array(x) and not hasattr(x, "tocoo"):
+        x = _torch.as_tensor(x)
     if isinstance(x, SparseTensor):
         made = x
     elif not isinstance(x, torch.Tensor):
