@@ -466,3 +466,11 @@ def test_objects_that_are_arrays():
     assert torch.equal((a * Labelled(x)).to_dense(), a.to_dense() * torch.arange(3.0))
     assert torch.equal(a[Labelled(r)].to_dense(), a.to_dense()[[0, 2]])
     assert torch.equal(scorch.sparse(Labelled(y)).to_dense(), torch.tensor(y.tolist()).double())
+
+
+def test_values_that_require_a_gradient_go_to_coo():
+    i, w = torch.tensor([[0, 1], [1, 0]]), torch.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match=r"make it by scorch.coo\(indices, values, shape\)"):
+        scorch.sparse(torch.sparse_coo_tensor(i, w, (2, 2)))
+    (scorch.coo(i, w, (2, 2)) @ torch.ones(2, 1)).sum().backward()
+    assert w.grad.tolist() == [1, 1]
