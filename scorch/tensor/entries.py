@@ -285,6 +285,21 @@ def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
     return layout(", ".join(kept), n).text
 
 
+def general_format(a: SparseTensor, ndim: int) -> str:
+    """The format for a number of dimensions: coo where a is that."""
+    if ndim == 0:
+        return "dense"
+    return "coo" if ndim == 1 or a._fmt == "coo" else "csr" if ndim == 2 else "csf"
+
+
+def reshaped_format(a: SparseTensor, shape: Sequence[int]) -> str:
+    """The format of a matrix where its levels hold another shape too, without a table of empty columns."""
+    if not a._ndim == len(shape) == 2 or a._fmt not in ("dcsr", "dcsc", "csc"):
+        return general_format(a, len(shape))
+    sparse_columns = a._fmt == "csc" and not _torch.in_graph() and is_longer(shape[1], a._val.shape[0])
+    return "csr" if sparse_columns else a._fmt
+
+
 def _fitting(format: str, shape: Sequence[int]) -> str:
     """The format, or csr, csc or coo where its blocks are not known to divide the shape."""
     for _, _, dim, part, block, _ in layout(format, len(shape)).levels:

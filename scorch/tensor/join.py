@@ -21,10 +21,12 @@ from .entries import (
     canonical,
     entries,
     fitting_index,
+    general_format,
     is_longer,
     kept_format,
     places,
     ravel,
+    reshaped_format,
     runs,
     scatter,
     unravel,
@@ -237,20 +239,6 @@ def _reshaped(a: SparseTensor, shape: Sequence[int], format: str) -> torch.Tenso
     )
 
 
-def _general_format(a: SparseTensor, ndim: int) -> str:
-    if ndim == 0:
-        return "dense"
-    return "coo" if ndim == 1 or a._fmt == "coo" else "csr" if ndim == 2 else "csf"
-
-
-def _reshaped_format(a: SparseTensor, shape: Sequence[int]) -> str:
-    """The format of a matrix where its levels hold another shape too, without a table of empty columns."""
-    if not a._ndim == len(shape) == 2 or a._fmt not in ("dcsr", "dcsc", "csc"):
-        return _general_format(a, len(shape))
-    sparse_columns = a._fmt == "csc" and not _torch.in_graph() and is_longer(shape[1], a._val.shape[0])
-    return "csr" if sparse_columns else a._fmt
-
-
 def reshape(
     input: SparseTensor, *extents: int | Sequence[int], shape: Sequence[int] | None = None
 ) -> torch.Tensor:
@@ -268,7 +256,7 @@ def reshape(
         raise ValueError(f"reshape: {tuple(input.shape)} has {input.numel()} entries, {tuple(shape)} has not")
     if tuple(shape) == tuple(input.shape):
         return input
-    return _reshaped(input, shape, _reshaped_format(input, shape))
+    return _reshaped(input, shape, reshaped_format(input, shape))
 
 
 def reshape_as(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
@@ -478,7 +466,7 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     shape = [*(e.shape[d] for d in rest), length]
     indices = torch.cat([e.indices[rest][:, at], place[None]]) if rest else place[None]
     made = canonical(shape, indices, e.values[at])
-    return build(made, _general_format(input, n - 1), input.index_dtype) if rest else scatter(made)
+    return build(made, general_format(input, n - 1), input.index_dtype) if rest else scatter(made)
 
 
 def diag(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:

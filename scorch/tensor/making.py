@@ -26,8 +26,8 @@ COMPRESSED = {  # layouts of torch, and the formats with their arrays
 MADE = "making a SparseTensor"
 _INT32 = torch.iinfo(torch.int32)
 _NO_VALUES_GRAD = (
-    "gradients to a sparse tensor of torch are not available: make it by scorch.coo(indices, values, shape) or "
-    "of its arrays by scorch.from_components, or detach it"
+    "gradients to a sparse tensor of torch are not available: make it by scorch.coo(indices, values, shape) "
+    "or of its arrays by scorch.from_components, or detach it"
 )
 
 
