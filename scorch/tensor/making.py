@@ -283,13 +283,10 @@ def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
 def _from_networkx(graph: object) -> object:
     import networkx
 
-    if not graph.number_of_edges():  # without weights there is no type
-        n = graph.number_of_nodes()
-        return from_coo(torch.sparse_coo_tensor(torch.empty(2, 0).long(), [], (n, n), device="cpu"))
-    try:
-        return networkx.to_scipy_sparse_array(graph)
-    except ValueError:  # objects, such as fractions
-        return networkx.to_scipy_sparse_array(graph, dtype="float64")
+    name = str(torch.get_default_dtype())[6:]
+    if not graph.number_of_nodes():
+        return torch.zeros(0, 0, device="cpu")
+    return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
 
 
 MATRICES: dict = {}  # classes of tensors that list the entries of a matrix -> what makes it
@@ -317,10 +314,8 @@ def sparse(
 
     Args:
         x: of any real type on the CPU. Products take all but int8, uint8 and int16. A NetworkX graph gives
-            its adjacency matrix: an entry (u, v) is the weight of the edge from u to v, in the type that
-            networkx.to_scipy_sparse_array finds: int64 for integers and where weights are missing, float64
-            for floats. Batches and dense dimensions of torch's layouts are taken too, the SparseTensor of
-            torch_sparse, and scorch.dynamic.
+            its adjacency matrix: an entry (u, v) is the weight of the edge from u to v. Batches and dense
+            dimensions of torch's layouts are taken too, the SparseTensor of torch_sparse, and scorch.dynamic.
         format: "auto" is csr for matrices and csf for more dimensions; batches of rows and dense dimensions
             at the end stay what they are. Statistics take no part in it yet.
         index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
