@@ -21,7 +21,7 @@
  */
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE float sc_relu_f32(float x) { return x <= 0 ? 0 : x; }
-static void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
+static __attribute__((unused)) void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
 {
     sc_i64 *from = key, *to = spare, used = 0;
     for (sc_i64 i = 1; i < n && n < 32; i++) {

@@ -24,7 +24,7 @@ SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
 }
-static void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
+static __attribute__((unused)) void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
 {
     sc_i64 *from = key, *to = spare, used = 0;
     for (sc_i64 i = 1; i < n && n < 32; i++) {

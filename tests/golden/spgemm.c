@@ -141,7 +141,7 @@ static void sc_sort_few(int *key, sc_i64 n)
     __builtin_memcpy(key, at, (unsigned long)n * sizeof *key);
 }
 #endif
-static void sc_sort_i32(int *key, int *spare, sc_i64 n)
+static __attribute__((unused)) void sc_sort_i32(int *key, int *spare, sc_i64 n)
 {
     int *from = key, *to = spare, used = 0;
 #ifdef __AVX512F__
@@ -234,8 +234,10 @@ SC_INLINE sc_i64 sc_unite_few(int *key, float *term, sc_i64 n, sc_i64 most, int 
         sc_terms sum = x[a];
         if (n < 16 * a + 16) first &= n > 16 * a ? (1u << (n - 16 * a)) - 1 : 0;
         for (int d = 1; d < most; d++) {
-            const unsigned short same = first & sc_equal(v[a], sc_of_two(v[a], lane + d, v[a + 1]));
-            const sc_terms more = sc_term_of_two(x[a], lane + d, x[a + 1]);
+            const int b = m > 4 ? a + d / 16 : a, c = m > 4 ? d % 16 : d;
+            if (b == m) break;
+            const unsigned short same = first & sc_equal(v[a], sc_of_two(v[b], lane + c, v[b + 1]));
+            const sc_terms more = sc_term_of_two(x[b], lane + c, x[b + 1]);
             if (most > 5 && !same) break;
             __asm__("vaddps %1, %0, %0%{%2%}" : "+v"(sum) : "v"(more), "Yk"(same));
         }
@@ -251,11 +253,12 @@ static __attribute__((noinline)) sc_i64 sc_unite_f32(int *key, float *value, sc_
     if (n <= 16) return sc_unite_few(key, value, n, most, 1);
     if (n <= 32 && most <= 17) return sc_unite_few(key, value, n, most, 2);
     if (n <= 64 && most <= 17) return sc_unite_few(key, value, n, most, 4);
-    if (most <= 17) return sc_unite_few(key, value, n, most, n <= 128 ? 8 : 16);
-#endif
+    return sc_unite_few(key, value, n, most, n <= 128 ? 8 : 16);
+#else
     int spare[256], before = -1;
     float term[256], sum = 0;
     sc_i64 at = -1;
+    (void)most;
     for (sc_i64 i = 0; i < n; i++) {
         term[i] = value[i];
         key[i] = key[i] << 8 | (int)i;
@@ -270,6 +273,7 @@ static __attribute__((noinline)) sc_i64 sc_unite_f32(int *key, float *value, sc_
         value[at] = sum;
     }
     return at + 1;
+#endif
 }
 SC_INLINE sc_i64 sc_marks_i8x64(const signed char *p)
 {

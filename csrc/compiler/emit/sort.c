@@ -16,7 +16,7 @@
 
 /* By digits of eight bits, from the last one up to the first one in use; `U is the key. */
 static const char digits[] =
-    "static void sc_sort_%s(%s *key, %s *spare, sc_i64 n)\n{\n"
+    "static __attribute__((unused)) void sc_sort_%s(%s *key, %s *spare, sc_i64 n)\n{\n"
     "    %s *from = key, *to = spare, used = 0;\n"
     "%s"
     "    for (sc_i64 i = 1; i < n && n < 32; i++) {\n"
@@ -127,7 +127,8 @@ static void sort_text(sc_text *out, bool wide)
 }
 
 /* ---- values of equal keys ---- */
-/* Takes m vectors; keys[16 m] and values[16 m] are memory, of which the first n are given. */
+/* Takes m vectors; keys[16 m] and values[16 m] are memory, of which the first n are given. Up to 4, equal keys are so
+ * few that they lie in two vectors. */
 static const char unite_few[] =
     "#ifdef __AVX512F__\n"
     "typedef float sc_terms __attribute__((vector_size(64), may_alias));\n"
@@ -183,8 +184,10 @@ static const char unite_few[] =
     "        sc_terms sum = x[a];\n"
     "        if (n < 16 * a + 16) first &= n > 16 * a ? (1u << (n - 16 * a)) - 1 : 0;\n"
     "        for (int d = 1; d < most; d++) {\n"
-    "            const unsigned short same = first & sc_equal(v[a], sc_of_two(v[a], lane + d, v[a + 1]));\n"
-    "            const sc_terms more = sc_term_of_two(x[a], lane + d, x[a + 1]);\n"
+    "            const int b = m > 4 ? a + d / 16 : a, c = m > 4 ? d % 16 : d;\n"
+    "            if (b == m) break;\n"
+    "            const unsigned short same = first & sc_equal(v[a], sc_of_two(v[b], lane + c, v[b + 1]));\n"
+    "            const sc_terms more = sc_term_of_two(x[b], lane + c, x[b + 1]);\n"
     "            if (most > 5 && !same) break;\n"
     "            __asm__(\"vaddps %1, %0, %0%{%2%}\" : \"+v\"(sum) : \"v\"(more), \"Yk\"(same));\n"
     "        }\n"
@@ -222,8 +225,8 @@ static void unite_text(sc_text *out, Type t)
                          "    if (n <= 16) return sc_unite_few(key, value, n, most, 1);\n"
                          "    if (n <= 32 && most <= 17) return sc_unite_few(key, value, n, most, 2);\n"
                          "    if (n <= 64 && most <= 17) return sc_unite_few(key, value, n, most, 4);\n"
-                         "    if (most <= 17) return sc_unite_few(key, value, n, most, n <= 128 ? 8 : 16);\n"
-                         "#endif\n");
+                         "    return sc_unite_few(key, value, n, most, n <= 128 ? 8 : 16);\n"
+                         "#else\n");
     sc_text_add(out,
                 "    int spare[%d], before = -1;\n"
                 "    %s term[%d], sum = 0;\n"
@@ -240,8 +243,8 @@ static void unite_text(sc_text *out, Type t)
                 "        sum = k != before ? v : sum + v;\n"
                 "        key[at] = before = k;\n"
                 "        value[at] = sum;\n    }\n"
-                "    return at + 1;\n}\n",
-                FEW, type, FEW, type);
+                "    return at + 1;\n%s}\n",
+                FEW, type, FEW, type, few ? "#endif\n" : "");
 }
 
 static void marks_text(sc_text *out, bool vector)

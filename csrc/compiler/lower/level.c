@@ -426,7 +426,7 @@ static void lower_direct(Low *l, const Nest *n)
         lower_times(l, n, sparse_count(l, n->in));
         return;
     }
-    if (span_copy(l, n)) return;
+    if (list_copy(l, n)) return;
     Val *k = sparse_bits(l, n->in, l->p->var[n->ix.var].name, &outer);
     l->e.known.level[n->in->id] = 1;
     lower_bind(l, n->ix, k);
@@ -439,8 +439,8 @@ static void lower_direct(Low *l, const Nest *n)
 static Val *entries(Low *l, const Nest *n, const Fibre *f)
 {
     const sc_kind *is = sc_kind_of(&f->t->format.level[lower_level(l, f->t)]);
-    if (n->kind == L_FOR && is->pos && !is->padded && span_fills(l, n, f)) {
-        span_fill(l, n, f);
+    if (n->kind == L_FOR && is->pos && !is->padded && list_fills(l, n, f)) {
+        list_fill(l, n, f);
         return length(l, f);
     }
     if (n->kind == L_VEC || is->words) {

@@ -371,6 +371,11 @@ Val *sparse_bits(Low *, const Tensor *, const char *name, Stmt ***outer);
 void sparse_clear(Low *, const Tensor *, Val *coord); /* the value of a bitmap there, behind its last use */
 void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
 
+/* list.c: W_LIST by vectors */
+bool list_fills(Low *, const Nest *loop, const Fibre *); /* the loop over the fibre can fill it so */
+void list_fill(Low *, const Nest *loop, const Fibre *);
+bool list_copy(Low *, const Nest *loop); /* where the loop appends the entries as they are, it does so */
+
 /* span.c: bitmaps of which it is known, before a filling, how much it writes from where to where */
 bool span_applies(Low *, const Nest *work);
 bool span_lists(const Low *, const Lane *);  /* a list is one of the ways: vectors are wide enough to sort */
@@ -379,10 +384,7 @@ Lane *span_look(Low *, const Nest *work);    /* what filling it would write is c
 void span_fibre(Low *, const Fibre *);       /* a loop over the fibre would */
 Val *span_prefers(Low *, const Lane *, Way); /* whether the filling lies so */
 void span_store(Low *, const Lane *, Val *k, Op, Val *v); /* W_BYTES, W_LIST */
-bool span_fills(Low *, const Nest *loop, const Fibre *);  /* W_LIST: the loop does it by vectors */
-void span_fill(Low *, const Nest *loop, const Fibre *);
-void span_read(Low *, Lane *);           /* W_LIST: sorts and sums */
-bool span_copy(Low *, const Nest *loop); /* W_LIST: the loop appends the entries as they are; it does so */
+void span_read(Low *, Lane *);                            /* W_LIST: sorts and sums */
 Val *span_open(Low *, Lane *, const char *name,
                Stmt ***outer); /* W_BYTES, W_LIST: the loop over the entries */
 

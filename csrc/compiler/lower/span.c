@@ -5,8 +5,7 @@
  * together have a byte each, which is set without looking at what is there; bytes are read 64 at a time. A few in a
  * wide range would touch a line of memory each: they go into a list of coordinates and values, which is
  * sorted; values of one coordinate are added in the order of filling. So does what comes from one fibre, whose
- * coordinates are in order already. A list is filled and read by vectors, where nothing else depends on the coordinate.
- * Everything else goes into the bitmap, of which only the range is looked at. */
+ * coordinates are in order already; list.c fills and reads it by vectors. Everything else goes into the bitmap, of which only the range is looked at. */
 #include "private.h"
 
 #define LIST 256 /* entries of a list */
@@ -150,53 +149,6 @@ void span_store(Low *l, const Lane *a, Val *k, Op op, Val *v)
     keep(l, a->bytes, k, val_const(p, (Type){SC_BOOL, 1}, 1));
 }
 
-/* ---- filling a list by vectors ---- */
-static bool reads_besides(const Expr *e, const Tensor *t, int var)
-{
-    if (e->op == O_ACCESS) return (expr_vars(e) >> var & 1) && e->tensor != t;
-    return (e->kid[0] && reads_besides(e->kid[0], t, var)) || (e->kid[1] && reads_besides(e->kid[1], t, var));
-}
-
-bool span_fills(Low *l, const Nest *n, const Fibre *f)
-{
-    const Tensor *w = n->body->op == N_EVAL ? n->body->eval.lhs->tensor : NULL;
-    if (!w || !tensor_gathers(w) || counting(l) || lane_of(l, w)->way != W_LIST) return false;
-    const Expr *rhs = eval_absent(l->p, &n->body->eval, l->e.absent);
-    const Tensor *t = f->t;
-    return rhs && !t->perm && t->itype == SC_I32 && sc_dtype_size(t->dtype) >= 4 && f->unique &&
-           lower_level(l, t) == t->format.nlevel - 1 && !reads_besides(rhs, t, n->ix.var);
-}
-
-/* As many entries at a time as a vector holds; lanes behind the last one are written, and then written again. */
-void span_fill(Low *l, const Nest *n, const Fibre *f)
-{
-    Prog *p = l->p;
-    Lane *a = lane_of(l, n->body->eval.lhs->tensor);
-    const Expr *rhs = eval_absent(p, &n->body->eval, l->e.absent);
-    const Vec save = l->e.vec;
-    const int nmemo = l->nmemo;
-    Vec *v = &l->e.vec;
-    Stmt **outer;
-    *v = (Vec){.on = true,
-               .ix = n->ix,
-               .fibre = f,
-               .lanes = p->vector_bytes / (int)sc_dtype_size(p->type),
-               .entry = num(l, 0)};
-    lower_hoist(l, rhs);
-    Val *at = val_local(p, lower_for(l, "p", f->lo, f->hi, v->lanes, &outer)->local);
-    lower_note(l, n->body);
-    Val *some = lower_let(l, "some", val_op(p, O_MIN, val_op(p, O_SUB, f->hi, at), num(l, v->lanes)));
-    v->bits = lower_let(l, "bits", val_op(p, O_SUB, val_op(p, O_SHL, num(l, 1), some), num(l, 1)));
-    v->entry = val_masked(p, lower_buf(l, B_VAL, f->t, 0), v->lanes, at, v->bits);
-    Val *x = lower_value(l, rhs);
-    keep(l, a->key, now(l, a->n), val_masked(p, f->crd, v->lanes, at, v->bits));
-    keep(l, a->terms, now(l, a->n), val_cast(p, (Type){x->type.dtype, (uint8_t)v->lanes}, x));
-    lower_set(l, a->n, plus(l, now(l, a->n), some));
-    l->tail = outer;
-    l->nmemo = nmemo;
-    l->e.vec = save;
-}
-
 /* ---- reading ---- */
 void span_read(Low *l, Lane *a)
 {
@@ -209,38 +161,6 @@ void span_read(Low *l, Lane *a)
     s->local = a->n;
     s->a = now(l, a->span.runs);
     l->tail = outer;
-}
-
-/* The loop over a list that appends what stands there. */
-static bool copies(Low *l, const Nest *n, const Lane *a)
-{
-    const Assign *e = n->body->op == N_EVAL ? &n->body->eval : NULL;
-    if (!e || a->way != W_LIST || !tensor_assembled(e->lhs->tensor)) return false;
-    const Expr *rhs = eval_absent(l->p, e, l->e.absent);
-    const Tensor *r = e->lhs->tensor;
-    return rhs && rhs->op == O_ACCESS && rhs->tensor == a->work && r->itype == SC_I32 &&
-           sc_dtype_size(r->dtype) >= 4 && index_same(tensor_level_index(r, r->format.nlevel - 1), n->ix);
-}
-
-bool span_copy(Low *l, const Nest *n)
-{
-    Prog *p = l->p;
-    Lane *a = lane_of(l, n->in);
-    if (!copies(l, n, a)) return false;
-    const Tensor *r = n->body->eval.lhs->tensor;
-    const sc_dtype widest =
-        sc_dtype_size(r->dtype) > sc_dtype_size(a->work->dtype) ? r->dtype : a->work->dtype;
-    const int lanes = p->vector_bytes / (int)sc_dtype_size(widest);
-    Stmt **outer;
-    Val *x = val_local(p, lower_for(l, "x", num(l, 0), now(l, a->n), lanes, &outer)->local);
-    lower_note(l, n->body);
-    Val *some = lower_let(l, "some", val_op(p, O_MIN, val_op(p, O_SUB, now(l, a->n), x), num(l, lanes)));
-    Val *bits = lower_let(l, "bits", val_op(p, O_SUB, val_op(p, O_SHL, num(l, 1), some), num(l, 1)));
-    Val *v = val_cast(p, (Type){(uint8_t)r->dtype, (uint8_t)lanes}, val_load(p, a->terms, lanes, x, NULL));
-    result_append_some(l, r, bits, val_load(p, a->key, lanes, x, NULL), v);
-    result_append_count(l, r, some);
-    l->tail = outer;
-    return true;
 }
 
 static Val *open_list(Low *l, Lane *a, const char *name, Stmt ***outer)
