@@ -59,6 +59,21 @@ def test_torch_floor_is_the_one_the_import_names():
     assert f"torch>={said}" in PROJECT["dependencies"]
 
 
+def test_what_the_import_needs_is_installed():
+    """Packages that modules of the bare import name at their top, of which torch may install none."""
+    code = "import sys, scorch; print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('scorch.')))"
+    files = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    needed = set()
+    for file in (f for f in files if f.endswith(".py")):
+        for node in ast.parse(Path(file).read_text()).body:
+            if isinstance(node, ast.Import):
+                needed.update(name.name.partition(".")[0] for name in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                needed.add(node.module.partition(".")[0])
+    given = {re.match(r"[\w-]+", text).group() for text in PROJECT["dependencies"]}
+    assert {"numpy", "torch"} <= needed - sys.stdlib_module_names <= {*given, "scorch"}
+
+
 def test_makefile_compiles_like_setup():
     make = (ROOT / "Makefile").read_text()
     setup = (ROOT / "setup.py").read_text()
