@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING
 
 import torch  # first, always: the extension joins the OpenMP pool that torch brings
@@ -17,6 +18,11 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
     raise ImportError(
         f"scorch needs torch 2.10 or newer (the first release with Tensor.__dlpack_c_exchange_api__), got "
         f"torch {torch.__version__}: pip install -U torch"
+    )
+if _find_spec(f"{__name__}._C") is None:  # Python would speak of a circular import
+    raise ImportError(
+        f"{__path__[0]} is the source of scorch, whose extension is not built: `pip install -e .` beside it "
+        f"builds it, or work in another folder, since this one hides a scorch that is installed"
     )
 
 _collecting = gc.isenabled()

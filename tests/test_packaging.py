@@ -61,7 +61,7 @@ def test_torch_floor_is_the_one_the_import_names():
 
 def test_what_the_import_needs_is_installed():
     """Packages that modules of the bare import name at their top, of which torch may install none."""
-    code = "import sys, scorch; print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('scorch.')))"
+    code = "import sys, scorch; print(*(m.__file__ for n, m in sys.modules.items() if n[:7] == 'scorch.'))"
     files = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     needed = set()
     for file in (f for f in files if f.endswith(".py")):
@@ -84,6 +84,19 @@ def test_makefile_compiles_like_setup():
         f'"{f}"' for f in flags.split()
     )
     assert "csrc/folders.list" in make and '"folders.list"' in setup
+
+
+def test_the_source_folder_says_that_it_is_not_built(tmp_path):
+    """It hides what `pip install .` has installed from whoever runs Python in it."""
+    ignored = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(ROOT / "scorch", tmp_path / "scorch", ignore=ignored)
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    finders = "machinery.BuiltinImporter, machinery.FrozenImporter, machinery.PathFinder"  # none of pip -e
+    code = f"import sys; from importlib import machinery; sys.meta_path[:] = [{finders}]; import scorch"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode
+    assert f"ImportError: {tmp_path / 'scorch'} is the source of scorch" in done.stderr
+    assert "`pip install -e .`" in done.stderr and "circular" not in done.stderr
 
 
 COMPILER = """#!/bin/sh
