@@ -153,6 +153,32 @@ def test_parameters_are_drawn_again():
     close(first(2 * x, edges), first.lin(2 * scorch.nn.SGConv(BEFORE, 5)._propagated(x, edges, None)))
 
 
+def test_a_parameter_of_propagation_is_trained():
+    """As by torch_geometric; the numbers are those of a plain number, also for a tensor of another type."""
+    geometric = pytest.importorskip("torch_geometric.nn")
+    edges, x = graph(), torch.randn(NODES, BEFORE, requires_grad=True)
+    S, found = scorch.from_edge_index(edges, num_nodes=NODES), []
+    for nn, given in ((scorch.nn, S), (geometric, edges)):
+        alpha = torch.nn.Parameter(torch.tensor(0.25))
+        layer = nn.APPNP(3, alpha)
+        assert [name for name, _ in layer.named_parameters()] == ["alpha"]
+        y = layer(x, given)
+        found.append((y, *torch.autograd.grad(y.square().sum(), (alpha, x))))
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+    close(scorch.nn.APPNP(3, 0.25)(x, S), found[0][0])
+    for shape in ((), (1,)):
+        y = scorch.nn.APPNP(3, torch.full(shape, 0.25, dtype=torch.float64))(x, S)
+        assert y.dtype is torch.float32
+        close(y, found[0][0])
+
+
+@pytest.mark.parametrize("alpha", (float("nan"), float("inf"), torch.ones(2)))
+def test_a_share_that_is_no_finite_number_is_refused(alpha):
+    with pytest.raises(ValueError, match="alpha: expected a finite number or a tensor of one element"):
+        scorch.nn.APPNP(2, alpha)(torch.randn(NODES, BEFORE), graph())
+
+
 def test_what_is_refused():
     edges, x = graph(), torch.randn(NODES, BEFORE)
     for name in ("GINConv", "SGConv, narrower", "APPNP"):

@@ -5,6 +5,8 @@ A sum and what is added to it are one kernel. Graphs are given as to the convolu
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import nn
 
@@ -146,12 +148,21 @@ class SGConv(Normalizing):
         return f"{self.in_channels}, {self.out_channels}, K={self.K}"
 
 
+def _shares(alpha: float | torch.Tensor) -> tuple[str, str, dict[str, torch.Tensor]]:
+    """The factors 1 - alpha and alpha in an expression, and what they name: a tensor, for its gradient."""
+    if isinstance(alpha, torch.Tensor) and alpha.numel() == 1:
+        return "(1 - a)", "a", {"a": alpha.reshape(())}
+    if isinstance(alpha, torch.Tensor) or not math.isfinite(alpha):
+        raise ValueError(f"alpha: expected a finite number or a tensor of one element, got {alpha}")
+    return repr(1 - float(alpha)), repr(float(alpha)), {}
+
+
 class APPNP(Normalizing):
     """Personalised propagation of Gasteiger et al. (2019): K times ``Z = (1 - alpha) S Z + alpha X`` from
     Z = X, with S = D^-1/2 (A + I) D^-1/2.
 
     Args:
-        K: how many steps. alpha: how much of X comes back in each.
+        K: how many steps. alpha: how much of X comes back in each; a parameter is trained.
         dropout: the probability that the weight of an edge is dropped in a step, in training.
         cached: keeps S of the first graph for good; without it the one of the last graph is kept for as long
             as that graph lives.
@@ -165,7 +176,7 @@ class APPNP(Normalizing):
     def __init__(
         self,
         K: int,
-        alpha: float,
+        alpha: float | torch.Tensor,
         dropout: float = 0.0,
         cached: bool = False,
         add_self_loops: bool = True,
@@ -185,13 +196,13 @@ class APPNP(Normalizing):
         graph, y = self.matrix(x, edge_index, edge_weight), x
         sharded = isinstance(graph, RowShards)
         matrix = graph.local if sharded else graph
-        back = float(self.alpha)
-        text = f"Y[i,k] = {1 - back!r} * (S[i,j] * Z[j,k]) + {back!r} * X[i,k]"
+        ahead, back, shares = _shares(self.alpha)
+        text = f"Y[i,k] = {ahead} * (S[i,j] * Z[j,k]) + {back} * X[i,k]"
         for _ in range(self.K):
             step = matrix
             if self.dropout and self.training:
                 step = matrix._with_values(nn.functional.dropout(matrix.values(), self.dropout))
-            y = evaluate(text, S=step, Z=graph.gather(y) if sharded else y, X=x, format="dense")
+            y = evaluate(text, S=step, Z=graph.gather(y) if sharded else y, X=x, **shares, format="dense")
         return y
 
     def extra_repr(self) -> str:
