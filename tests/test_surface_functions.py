@@ -104,6 +104,27 @@ def test_map():
         scorch.map(d, torch.exp)
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_map_takes_values_with_strides(format):
+    a = scorch.sparse(matrix(), format)
+    n = a.values().shape[0]
+    w = torch.arange(2.0 * n).view(n, 2).requires_grad_()
+    for take in (lambda w: w[:, 1], lambda w: w[0, 1].expand(n), lambda w: w.view(-1)[::2]):
+        made, once = (scorch.map(a, lambda _, v=v: v) for v in (take(w), take(w).contiguous()))
+        same(made, once.to_dense())
+        (got,), (wanted,) = (torch.autograd.grad((t @ torch.ones(t.shape[1])).sum(), w) for t in (made, once))
+        assert torch.equal(got, wanted)
+    f = torch.compile(lambda a, w: scorch.map(a, lambda _: w[:, 1]) * 2, backend="aot_eager", fullgraph=True)
+    same(f(a, w.detach()), 2 * scorch.map(a, lambda _: w[:, 1].detach().clone()).to_dense())
+
+
+def test_nothing_is_made_on_the_meta_device():
+    with pytest.raises(NotImplementedError, match=r"map: the result of fn: .* on the CPU, got .* on meta"):
+        scorch.map(scorch.sparse(torch.eye(3)), lambda v: v.to("meta"))
+    with pytest.raises(NotImplementedError, match=r"topk: .* on the CPU, got .* on meta"):
+        scorch.topk(torch.empty(3, 4, device="meta"), 2)
+
+
 # ---- arithmetic ----
 BINARY = [
     torch.add, torch.sub, torch.mul, torch.maximum, torch.minimum, torch.ne, torch.lt, torch.gt, torch.eq,

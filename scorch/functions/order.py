@@ -17,6 +17,7 @@ from .. import _torch
 from ..tensor.entries import Entries, add_up, counts, entries, places, ravel, runs, unravel
 from ..tensor.format import layout
 from ..tensor.index import axis, lookup, positions
+from ..tensor.making import expect_cpu
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, carries, plain_values
 from .dynamic import unwrapped
@@ -383,7 +384,7 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
         largest: False takes the smallest.
 
     Raises: ValueError: k is out of range. TypeError: x is no dense tensor of a floating point type, or k or
-        dim is no integer.
+        dim is no integer. NotImplementedError: x is not on the CPU.
 
     >>> scorch.topk(torch.tensor([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]]), 2)
     SparseTensor(csr, 2x3, nnz=4, density=66.7%, float32, int32)
@@ -393,6 +394,7 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
     if not dense or not x.is_floating_point():
         got = x.dtype if dense else type(x).__name__
         raise TypeError(f"topk: expected a dense tensor of a floating point type, got {got}")
+    expect_cpu("topk", x)
     if not x.dim():
         raise ValueError("topk: expected at least one dimension, got a tensor of none: use x.reshape(1)")
     k, dim = _whole("k", k), axis(_whole("dim", dim), x.dim())

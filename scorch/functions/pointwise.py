@@ -30,7 +30,7 @@ from ..tensor.entries import (
     same_structure,
 )
 from ..tensor.format import is_composed
-from ..tensor.making import of_torch, sparse
+from ..tensor.making import expect_cpu, of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor, expect_sparse, partwise
 from ..tensor.values import filled, padding, refuse_read_only
 from . import kernels, masks
@@ -68,6 +68,7 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
 
     Raises:
         TypeError: A is no SparseTensor. ValueError: fn returns another number of values.
+        NotImplementedError: fn returns values that are not on the CPU.
     """
     expect_sparse("map", A)
     if not callable(fn):
@@ -85,7 +86,8 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
         raise ValueError(
             f"map: expected fn to return {len(given)} values, got {getattr(values, 'shape', values)}{said}"
         )
-    return a._with_values(values)
+    expect_cpu("map: the result of fn", values)
+    return a._with_values(values.contiguous())  # a column of weights is not
 
 
 def _of_terms(name: str, a: SparseTensor, b: Number | torch.Tensor) -> SparseTensor:

@@ -11,7 +11,18 @@ import torch
 from .. import _C, _torch
 from .entries import Entries, add_up, build, distinct, ravel, summed_type, unravel
 from .format import Format, bound
-from .making import MADE, apart, extents_of, finish, fitting_dtype, from_coo, list_of, of_lists, of_numpy
+from .making import (
+    MADE,
+    apart,
+    expect_cpu,
+    extents_of,
+    finish,
+    fitting_dtype,
+    from_coo,
+    list_of,
+    of_lists,
+    of_numpy,
+)
 from .sparsetensor import SparseTensor
 from .values import carries
 
@@ -95,8 +106,7 @@ def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], to
     shape = [len(lists), len(lists[0])]
     values = torch.ones(shape[1], device="cpu") if values is None else _tensor(values)
     for name, x in (*(("indices", x) for x in lists), ("values", values)):
-        if x.device.type != "cpu":
-            raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
+        expect_cpu(name, x)
     for x in lists:
         check_integers("indices", x)
     if values.dim() != 1 or values.shape[0] != shape[1]:
@@ -226,8 +236,8 @@ def _edges(index: object, weight: object) -> tuple[torch.Tensor, torch.Tensor | 
     index = _tensor(index)
     weight = None if weight is None else _tensor(weight)
     for name, x in (("edge_index", index), ("edge_weight", weight)):
-        if x is not None and x.device.type != "cpu":
-            raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
+        if x is not None:
+            expect_cpu(name, x)
     check_edges(index)
     return index, weight
 

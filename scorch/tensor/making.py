@@ -32,6 +32,12 @@ _NO_VALUES_GRAD = (
 
 
 # ---- pieces ----
+def expect_cpu(name: str, x: torch.Tensor) -> None:
+    """Raises NotImplementedError where x is on another device; there are no SparseTensors on any."""
+    if x.device.type != "cpu":
+        raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
+
+
 @_torch.constant
 def traced_layout(format: str, ndim: int) -> Layout:
     """The layout of a format, also while torch.compile traces."""
