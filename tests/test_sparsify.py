@@ -368,9 +368,13 @@ def test_refusals():
         ("density between", {"measure": False, "density": 1.5}),
         ("threshold between", {"measure": False, "threshold": -1}),
         ("positive gain", {"measure": False, "gain": 0}),
+        ("at least one format", {"measure": False, "format": []}),
+        ("bogus", {"measure": False, "format": "bogus"}),  # also where no layer is sparse enough
     ):
         with pytest.raises(ValueError, match=match):
             scorch.sparsify(Net(), **arguments)
+    with pytest.raises(TypeError, match="a format as a string, or several, got 3"):
+        scorch.sparsify(Net(), measure=False, format=3)
 
 
 def test_models_without_weights_yet_and_what_is_no_model():

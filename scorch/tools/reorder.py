@@ -145,7 +145,7 @@ def reorder(
             gathers the entries of a graph near the diagonal; A is square, SciPy is needed. Or a pair of
             permutations (rows [m], columns [n]) of integers.
         symmetric: one order for rows and columns, so that a graph stays a graph; by default where A is
-            square. Not with a pair; "rcm" always is.
+            square. Says nothing with a pair, nor with "rcm", which has one order.
 
     Raises:
         TypeError: A is no SparseTensor. ValueError: the method is none of these, the format has blocks or

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
 from .._torch import HOOKS
-from ..tensor.format import Layout
+from ..tensor.format import Format, Layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from . import suggest
@@ -397,6 +397,16 @@ def _check(density: float | None, threshold: float, gain: float, measure: bool, 
         )
 
 
+def _check_formats(format: str | Sequence[str]) -> None:
+    names = [format] if isinstance(format, str) else format
+    if not isinstance(names, Sequence) or not all(isinstance(name, (str, Format)) for name in names):
+        raise TypeError(f"sparsify: expected a format as a string, or several, got {format!r}")
+    if not names:
+        raise ValueError("sparsify: expected at least one format, got none")
+    for name in names:
+        Format(name)  # which names those that there are
+
+
 def _decisions(model: nn.Module, layers: Mapping, call: tuple | None, decide: Callable) -> Iterator[tuple]:
     """(layer, names, density, decision) of each layer; nothing is replaced yet."""
     owners = _owners(model)
@@ -459,9 +469,9 @@ def sparsify(
         the model.
 
     Raises:
-        ValueError: no example to measure on; density, threshold or gain out of range; a format that does not
-            fit a weight.
-        TypeError: no module, or an example that is a list.
+        ValueError: no example to measure on; density, threshold or gain out of range; an unknown format, or
+            one that does not fit a weight that is tried.
+        TypeError: no module, an example that is a list, or formats that are no strings.
 
     >>> model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
     >>> report = scorch.sparsify(model, density=0.05, measure=False)  # or on an example, measured
@@ -471,6 +481,7 @@ def sparsify(
     if not isinstance(model, nn.Module):
         raise TypeError(f"sparsify: expected a torch.nn.Module, got {type(model).__name__}")
     _check(density, threshold, gain, measure, example)
+    _check_formats(format)
     arguments = _arguments(example) if measure else None
 
     def decide(layer: nn.Linear, x: torch.Tensor | None) -> tuple[float, _Decision]:
