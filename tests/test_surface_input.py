@@ -154,7 +154,8 @@ EDGES = torch.tensor([[0, 1, 2], [1, 2, 0]])
 
 def test_edges_of_other_types():
     wanted = scorch.from_edge_index(EDGES).to_dense()
-    for given in (EDGES.int(), EDGES.numpy(), EDGES.tolist(), EDGES.T.contiguous().T):
+    unsigned = (EDGES.to(dtype) for dtype in (torch.uint8, torch.uint16, torch.uint32, torch.uint64))
+    for given in (EDGES.int(), EDGES.numpy(), EDGES.tolist(), EDGES.T.contiguous().T, *unsigned):
         assert torch.equal(scorch.from_edge_index(given).to_dense(), wanted)
     weights = [[1, 2, 3], torch.tensor([1, 2, 3]), torch.tensor([1.0, 2, 3], dtype=torch.float64)]
     for weight in weights:
@@ -426,6 +427,32 @@ def test_gradients_reach_what_is_of_a_subclass():
         (lambda a: scorch.dynamic(torch.eye(2), tile=2.0), ValueError, r"expected tile=\(rows, columns\)"),
         (lambda a: a.to_sparse_bsr(1e3), TypeError, r"expected blocksize=\(rows, columns\), got 1000.0"),
         (lambda a: a.to_sparse_bsr((1, 1, 1)), TypeError, r"expected blocksize=\(rows, columns\)"),
+        (lambda a: a.transpose(0, 2), IndexError, "dimension 2 is out of range for 2 dimensions"),
+        (lambda a: scorch.coo(None), TypeError, "expected a tensor, .* got NoneType"),
+        (lambda a: scorch.coo("ab"), TypeError, "expected a tensor, .* got str"),
+        (lambda a: scorch.coo([[-3]]), ValueError, r"indices\[0, 0\]: expected 0 <= index < 0, got -3"),
+        (lambda a: scorch.from_edge_index(iter(EDGES)), TypeError, r"expected a tensor, .* got \w*iterator"),
+        (lambda a: scorch.sample_neighbors(a, None, [1]), TypeError, "expected a tensor, .* got NoneType"),
+        (lambda a: scorch.reorder(a, (None, None)), TypeError, "expected a tensor, .* got NoneType"),
+        (lambda a: a["b"], TypeError, "expected a tensor, .* got str"),
+        (
+            lambda a: scorch.from_components("csr", (2, 2), None, [], a),
+            TypeError,
+            "pos: expected a list, .*None",
+        ),
+        (lambda a: a.tune(3), TypeError, "tune: expected a function of the tensor, .* got 3"),
+        (lambda a: a.spy(3), TypeError, "spy: expected axes of matplotlib, got int"),
+        (lambda a: a.plan(-1), ValueError, "plan: expected a number of columns, got -1"),
+        (
+            lambda a: scorch.nn.Linear(4, 3, density=None),
+            ValueError,
+            r"expected a number in \(0, 1\], got None",
+        ),
+        (
+            lambda a: scorch.sparsify(scorch.nn.Linear(4, 3), density="a", measure=False),
+            ValueError,
+            "expected density between 0 and 1, got a",
+        ),
         (
             lambda a: scorch.coo([[0]], torch.nested.nested_tensor([torch.ones(1)])),
             TypeError,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import NoneType
 
 import numpy
 import torch
@@ -114,7 +115,11 @@ def as_tensor(x: object, dtype: torch.dtype | None = None) -> torch.Tensor:
         x = numpy.asarray(x)
         if not x.flags.writeable:  # it is the object's own memory
             x = x.copy()
-    return torch.as_tensor(x, dtype=dtype, device=x.device if isinstance(x, torch.Tensor) else "cpu")
+    if isinstance(x, torch.Tensor):
+        return torch.as_tensor(x, dtype=dtype, device=x.device)
+    if isinstance(x, (str, Iterator, NoneType)):
+        raise TypeError(f"expected a tensor, an array or numbers in lists, got {type(x).__name__}")
+    return torch.as_tensor(x, dtype=dtype, device="cpu")
 
 
 def is_unfilled(x: object) -> bool:

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from .._torch import apart, are_symbols, is_compiling, is_tracing, noted
 from ..functions import autocast
+from ..functions.pointwise import is_scalar
 from ..functions.products import linear_of_values
 from ..functions.program import TAB
 from ..tensor.format import Format, Layout
@@ -99,8 +100,8 @@ class Linear(nn.Module):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if not 0 < density <= 1:
-            raise ValueError(f"density: expected a number in (0, 1], got {density}")
+        if not (is_scalar(density) and 0 < density <= 1):
+            raise ValueError(f"density: expected a number in (0, 1], got {density!r}")
         if torch.device(device or "cpu").type != "cpu":
             raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
         super().__init__()

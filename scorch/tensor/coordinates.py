@@ -129,7 +129,7 @@ def _bounds(indices: Sequence[torch.Tensor], shape: Sequence[int] | None) -> tup
     ends = [x.aminmax() for x in indices] if indices[0].numel() else []
     low, high = [int(least) for least, _ in ends], [int(most) for _, most in ends]
     if shape is None:
-        shape = [most + 1 for most in high] if ends else [0] * len(indices)
+        shape = [max(most + 1, 0) for most in high] if ends else [0] * len(indices)
     shape = extents_of(shape)
     if len(shape) != len(indices):
         raise ValueError(f"shape: expected {len(indices)} extents, one a row of indices, got {shape}")
@@ -341,7 +341,7 @@ def from_edge_index(
     if normalize not in (None, "sym", "row"):
         raise ValueError(f'normalize: expected None, "sym" or "row", got {normalize!r}')
     with _torch.plainly():
-        index = _torch.numbers_of(index, MADE)
+        (index,) = _comparable([index])
         n = _nodes(index, num_nodes)
         weight = torch.ones(index.shape[1], device="cpu") if weight is None else weight
     weight = weight.reshape(-1)

@@ -431,6 +431,16 @@ def of_torch(x: object) -> object:
     return sparse(x) if foreign and x.layout is not torch.strided else x
 
 
+def _by_level(kind: str, entries: Sequence, form: Layout) -> list:
+    """pos or crd as they are given, as many as there are levels."""
+    if not hasattr(type(entries), "__iter__"):
+        raise TypeError(f"{kind}: expected a list, one entry a level, got {type(entries).__name__}")
+    entries = list(entries)
+    if len(entries) != len(form.levels):
+        raise ValueError(f"{kind}: expected {len(form.levels)} entries, one a level, got {len(entries)}")
+    return entries
+
+
 def from_components(
     format: str | Format,
     shape: Sequence[int],
@@ -467,12 +477,7 @@ def from_components(
     form = traced_layout(format._text if isinstance(format, Format) else format, len(shape))
     if form.parts:
         raise ValueError(f"{form.text}: expected a format of levels; make each part, then scorch.parts(B, C)")
-    given = {"_pos": list(pos), "_crd": list(crd)}
-    for kind, entries in given.items():
-        if len(entries) != len(form.levels):
-            raise ValueError(
-                f"{kind[1:]}: expected {len(form.levels)} entries, one a level, got {len(entries)}"
-            )
+    given = {f"_{kind}": _by_level(kind, x, form) for kind, x in (("pos", pos), ("crd", crd))}
     arrays = []
     for level in range(len(form.levels)):
         for kind, entries in given.items():

@@ -389,7 +389,7 @@ class SparseTensor(_Tensor):
     def plan(self, columns: builtins.int = 1) -> Explanation:
         """How ``A @ x`` for x with this many columns would run: formats, loops with reasons, and the way.
 
-        Raises: ValueError: A has less than two dimensions.
+        Raises: ValueError: A has less than two dimensions, or columns is no number of them.
 
         >>> A = scorch.sparse(torch.eye(4))
         >>> A.plan(columns=8).steps[0].text
@@ -627,6 +627,7 @@ class SparseTensor(_Tensor):
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> SparseTensor:
         """Two dimensions exchanged; zero copy."""
         order = list(range(max(self._ndim, 1)))  # a number has dimensions 0 and -1
+        dim0, dim1 = (rooms.index.axis(d, self._ndim) for d in (dim0, dim1))
         order[dim0], order[dim1] = order[dim1], order[dim0]
         return rooms.conversion.permute(self, tuple(order[: self._ndim]))
 

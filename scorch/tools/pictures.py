@@ -30,6 +30,8 @@ _SMALL = 96  # pixels of a side, in notebooks
 
 def _axes(ax: Axes | None, what: str, **size: Any) -> Axes:
     if ax is not None:
+        if not hasattr(ax, "imshow"):
+            raise TypeError(f"{what}: expected axes of matplotlib, got {type(ax).__name__}")
         return ax
     try:
         from matplotlib import pyplot

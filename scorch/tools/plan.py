@@ -18,6 +18,8 @@ def plan(A: SparseTensor, columns: int = 1) -> Explanation:
     """How ``A @ x`` for x with this many columns would run: see ``SparseTensor.plan``."""
     if A._ndim < 2:
         raise ValueError(f"plan: expected at least 2 dimensions, got {A._ndim}")
+    if not hasattr(columns, "__index__") or columns < 0:
+        raise ValueError(f"plan: expected a number of columns, got {columns!r}")
     dtype = A.dtype if A.dtype.is_floating_point else torch.get_default_dtype()
     batch = "abcdefgh"[: A._ndim - 2]
     x = torch.empty((*A.shape[:-2], A.shape[-1], columns), dtype=dtype, device="cpu")

@@ -12,6 +12,7 @@ from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
 from .._torch import HOOKS
+from ..functions.pointwise import is_scalar
 from ..tensor.format import Format, Layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
@@ -385,7 +386,7 @@ def _verdict(times: _Times, gain: float) -> str:
 
 def _check(density: float | None, threshold: float, gain: float, measure: bool, example: object) -> None:
     for name, x in (("density", density), ("threshold", threshold)):
-        if x is not None and not 0 <= x <= 1:
+        if x is not None and not (is_scalar(x) and 0 <= x <= 1):
             raise ValueError(f"sparsify: expected {name} between 0 and 1, got {x}")
     if not gain > 0:
         raise ValueError(f"sparsify: expected a positive gain, got {gain}")

@@ -553,4 +553,6 @@ def tune(
 
 def tune_call(a: SparseTensor, call: Callable[[SparseTensor], object], seconds: float) -> Report:
     """What a function of a tensor asks for: see ``SparseTensor.tune``."""
+    if not callable(call):
+        raise TypeError(f"tune: expected a function of the tensor, such as lambda A: A @ x, got {call!r}")
     return _tuned(lambda sparse: call(sparse[0]), [a], seconds)
