@@ -195,8 +195,8 @@ typedef struct {
 extern const char *const sc_speed_names[SC_NSPEED];
 sc_speeds sc_speeds_get(void); /* zeros: typical, nothing was measured for this CPU */
 /* Measures them in less than a second and keeps them, in this process and in the cache directory for those that start
- * later on this kind of CPU; with forget, goes back to the typical ones. */
-int sc_calibrate(bool forget, sc_speeds *, sc_err *);
+ * later on this kind of CPU; with forget, goes back to the typical ones. kept: whether those will find them. */
+int sc_calibrate(bool forget, sc_speeds *, bool *kept, sc_err *);
 
 /* ---- programs (run/) ---- */
 typedef struct {

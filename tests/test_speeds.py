@@ -1,6 +1,7 @@
 """The constants that schedules are chosen by: measured for a CPU, kept, ignored where they are broken."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,18 @@ def test_speeds(tmp_path: Path):
         env=env,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_what_cannot_be_kept_is_said(tmp_path: Path):
+    (tmp_path / "file").touch()
+    env = {**os.environ, "SCORCH_CACHE_DIR": str(tmp_path / "file")}
+    done = subprocess.run(
+        [sys.executable, "-m", "scorch", "calibrate"], capture_output=True, text=True, env=env, check=True
+    )
+    assert done.stdout.startswith("core ")
+    if set(re.findall(r"([\d.]+) times", done.stdout)) != {"1.00"}:  # a typical machine needs no file
+        assert "calibrate: this is for this process alone" in done.stderr
+        assert str(tmp_path / "file") in done.stderr
 
 
 def test_nothing_is_measured_unasked():

@@ -292,9 +292,10 @@ static PyObject *module_calibrate(PyObject *module, PyObject *forget)
     sc_speeds s;
     sc_err e = {0};
     const int yes = PyObject_IsTrue(forget);
+    bool kept = false;
     int rc;
     if (yes < 0) return NULL;
-    Py_BEGIN_ALLOW_THREADS rc = sc_calibrate(yes, &s, &e);
+    Py_BEGIN_ALLOW_THREADS rc = sc_calibrate(yes, &s, &kept, &e);
     Py_END_ALLOW_THREADS if (rc) return sc_bind_raise(PyModule_GetState(module), &e);
     PyObject *out = PyDict_New();
     for (int k = 0; out && k < SC_NSPEED; k++) {
@@ -302,7 +303,7 @@ static PyObject *module_calibrate(PyObject *module, PyObject *forget)
         if (!step || PyDict_SetItemString(out, sc_speed_names[k], step)) Py_CLEAR(out);
         Py_XDECREF(step);
     }
-    return out;
+    return out ? Py_BuildValue("NO", out, kept ? Py_True : Py_False) : NULL;
 }
 
 /* For tests, which make every allocation fail in turn. */
@@ -331,7 +332,7 @@ static PyMethodDef methods[] = {
     {"info", module_info, METH_NOARGS, "facts about this process, one a line"},
     {"width", module_width, METH_NOARGS, "threads a region may use now"},
     {"release", module_release, METH_NOARGS, "frees memory kept between calls; returns its bytes"},
-    {"calibrate", module_calibrate, METH_O, "calibrate(forget) -> steps of the speeds"},
+    {"calibrate", module_calibrate, METH_O, "calibrate(forget) -> steps of the speeds, kept"},
     {"fail_alloc", module_fail_alloc, METH_VARARGS,
      "fail_alloc(first, n) -> failed: the first-th request for memory from now on and n - 1 behind it fail"},
     {"clear_cache", module_clear_cache, METH_NOARGS, "removes cached kernels; returns their number"},

@@ -312,11 +312,12 @@ sc_speeds sc_speeds_get(void)
 
 void sc_speeds_forget(void) { atomic_store(&known, UNKNOWN); }
 
-int sc_calibrate(bool forget, sc_speeds *s, sc_err *err)
+int sc_calibrate(bool forget, sc_speeds *s, bool *kept, sc_err *err)
 {
     *s = (sc_speeds){{0}};
     if (!forget && measure(s, err)) return err->code;
     save(*s);
+    *kept = packed(load()) == packed(*s);
     atomic_store(&known, packed(*s));
     return SC_OK;
 }

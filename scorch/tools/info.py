@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 
 import torch
 
@@ -74,9 +75,9 @@ def calibrate(*, forget: bool = False) -> dict[str, float]:
     """Measures what schedules are chosen by on this CPU, in less than a second; once is enough.
 
     The cache directory keeps it, so that later processes on this kind of CPU choose alike, and this one for
-    calls that it has not met. Without it the constants of a typical machine are used;
-    ``scorch.info()["costs"]`` and ``scorch.explain`` say which. Other work on the machine makes it wrong, so
-    nothing is measured unasked.
+    calls that it has not met; where it cannot, a warning says so. Without it the constants of a typical
+    machine are used; ``scorch.info()["costs"]`` and ``scorch.explain`` say which. Other work on the machine
+    makes it wrong, so nothing is measured unasked.
 
     Args:
         forget: go back to the typical machine instead.
@@ -88,4 +89,10 @@ def calibrate(*, forget: bool = False) -> dict[str, float]:
     >>> list(scorch.calibrate(forget=True))
     ['core', 'branch', 'l2', 'l3', 'memory', 'insert', 'clear', 'team']
     """
-    return {name: 2 ** (step / 4) for name, step in _C.calibrate(forget).items()}
+    steps, kept = _C.calibrate(forget)
+    if not kept:
+        warnings.warn(
+            f"calibrate: this is for this process alone, since the cache does not keep it: {info()['cache']}",
+            stacklevel=2,
+        )
+    return {name: 2 ** (step / 4) for name, step in steps.items()}
