@@ -165,3 +165,20 @@ def test_unbind_converts_a_matrix_once_and_gives_what_an_index_gives(format, dim
     monkeypatch.setattr(indexing, "entries", lambda a: used.append(a))
     a.unbind(dim)
     assert not used  # which reads the whole matrix for a row
+
+
+def agree(got, want):
+    assert torch.equal(got.to_dense(), want.to_dense())
+
+
+@pytest.mark.parametrize("form", ["csr", "bsr(4,4)", "bsc(4,4)", "ell(4)", "dia(4)", "hyb(1,4)"])
+def test_a_new_last_dimension_takes_no_table_of_the_others(form):
+    n = 4000
+    at = torch.arange(n)
+    a = scorch.coo(torch.stack([at, at]), torch.ones(n), (n, n)).convert(form)
+    for made in (a.unsqueeze(-1), a[..., None], torch.stack([a, a], -1)):
+        assert made.nbytes < 100 * n
+        assert torch.equal(made.sum(0).to_dense(), torch.ones(n, made.shape[-1]))
+    small = scorch.sparse(torch.eye(8), form)
+    agree(small[..., None], torch.eye(8)[..., None])
+    agree(small[:, None, :, None], torch.eye(8)[:, None, :, None])

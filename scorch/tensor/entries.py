@@ -271,7 +271,9 @@ def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
         return "csr" if n > 1 else "coo"
     levels, same = form.levels, list(dims) == list(range(a._ndim))
     if has_slots(form) or any(part and not same for _, _, _, part, _, _ in levels):
-        return ("csc" if levels[0][2] == 1 and n == 2 else "csr") if n > 1 else "coo"
+        if n < 2 or n <= a._ndim or dims[-1] is not None:
+            return ("csc" if levels[0][2] == 1 and n == 2 else "csr") if n > 1 else "coo"
+        levels = layout("csr", a._ndim).levels  # csr of n dimensions has a position for each of a's places
     if same:
         return a._fmt
     if any(kind == "singleton" or not unique for kind, unique, *_ in levels):
