@@ -8,6 +8,7 @@ import torch
 
 import scorch
 from scorch.tensor import index as indexing
+from scorch.tensor import join as joining
 
 SHAPES = ((5, 7), (30, 300), (1, 40), (64, 64), (0, 3), (200, 130))
 TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int32, torch.int8, torch.bool)
@@ -169,6 +170,72 @@ def test_unbind_converts_a_matrix_once_and_gives_what_an_index_gives(format, dim
 
 def agree(got, want):
     assert torch.equal(got.to_dense(), want.to_dense())
+
+
+FORMATS_OF_LISTS = ("csr", "coo", "dcsr", "csc", "dcsc")
+JOINED = {
+    "A[5]": lambda a: a[5],
+    "A[2:5]": lambda a: a[2:5],
+    "A[rows]": lambda a: a[torch.tensor([5, 0, 0, 3])],
+    "A[:, columns]": lambda a: a[:, torch.tensor([7, 1, 1])],
+    "A[1:6:2, 3]": lambda a: a[1:6:2, 3],
+    "A[None]": lambda a: a[None],
+    "stack": lambda a: torch.stack([a, a, a]),
+    "stack columns": lambda a: torch.stack([a, a], -1),
+    "cat": lambda a: torch.cat([a, a]),
+    "cat columns": lambda a: torch.cat([a, a], 1),
+    "cat csr": lambda a: torch.cat([a, scorch.sparse(torch.eye(8, dtype=a.dtype))]).to_dense(),
+    "block_diag": lambda a: torch.block_diag(a, a, torch.ones(3, dtype=a.dtype)),
+    "block_diag of one kind": lambda a: torch.block_diag(a, a),
+    "repeat_interleave": lambda a: torch.repeat_interleave(a, 2, 0),
+    "flip": lambda a: a.flip(0, 1),
+    "roll": lambda a: a.roll(3, 1),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+@pytest.mark.parametrize("form", FORMATS_OF_LISTS)
+def test_lists_of_entries_are_joined_and_cut_in_rows(form, name):
+    f, at = JOINED[name], torch.tensor([[0, 0, 2, 2, 5], [1, 7, 0, 7, 4]])  # rows 1, 3 and 4 are empty
+    values = torch.arange(1.0, 6.0, dtype=torch.float64).requires_grad_()
+    a = scorch.map(scorch.coo(at, values.detach(), (6, 8), format=form), lambda _: values)
+    dense = a.detach().to_dense().requires_grad_()
+    got, want = f(a), f(dense)
+    agree(got, want)
+    weight = torch.arange(want.numel()).view(want.shape) % 7
+    (got.to_dense() * weight).sum().backward()
+    (want * weight).sum().backward()
+    agree(values.grad, dense.grad[tuple(a.indices())])
+    agree(f(a.detach()), want)
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_entries_that_are_stored_twice_are_joined_and_cut(name):
+    form, n = "compressed(0, nonunique), singleton(1, nonunique)", torch.tensor([0, 4], dtype=torch.int32)
+    row, column = (torch.tensor(x, dtype=torch.int32) for x in ([0, 0, 5, 5], [1, 1, 4, 7]))
+    a = scorch.from_components(form, (6, 8), [n, None], [row, column], torch.tensor([1.0, 2, 3, 4]))
+    assert not a.is_coalesced() and a.indices().tolist() == [[0, 0, 5, 5], [1, 1, 4, 7]]
+    got = JOINED[name](a)
+    agree(got, JOINED[name](a.to_dense()))
+
+
+@pytest.mark.parametrize("form", FORMATS_OF_LISTS[1:])
+def test_lists_of_entries_keep_their_format_and_sort_no_keys(form, monkeypatch):
+    a = scorch.sparse(torch.eye(6, 8), form)
+    for room in (indexing, joining):
+        monkeypatch.setattr(room, "entries", lambda a: pytest.fail("it reads all entries"))
+    for name in ("A[2:5]", "A[rows]", "cat", "cat columns", "block_diag of one kind", "flip", "roll"):
+        assert JOINED[name](a).format == form
+    assert torch.stack([a, a]).format == scorch.sparse(torch.eye(6, 8), form)[None].format
+
+
+@pytest.mark.parametrize("form", ["coo", "dcsr", "dcsc"])
+def test_hypersparse_matrices_are_joined_and_cut(form):
+    n = 2**28
+    a = scorch.coo([[1, n - 1], [5, 9]], [1.0, 2.0], (n, n), format=form)
+    assert a[n - 1].indices().tolist() == [[9]] and a[None].nnz == 2
+    assert torch.stack([a, a]).nnz == torch.cat([a, a]).nnz == torch.block_diag(a, a).nnz == 4
+    assert a.flip(0).convert("coo").indices().tolist() == [[0, n - 2], [9, 5]]
 
 
 @pytest.mark.parametrize("form", ["csr", "bsr(4,4)", "bsc(4,4)", "ell(4)", "dia(4)", "hyb(1,4)"])

@@ -203,6 +203,18 @@ def is_longer(extent: int, n: int) -> bool:
     return extent > _EMPTY * (n + 1024)
 
 
+def is_listed(a: SparseTensor) -> bool:
+    """Whether a is a matrix of which csr is the same entries, with not far more positions."""
+    listed = a._ndim == 2 and a._fmt in ("coo", "dcsr", "dcsc", "csc")
+    return listed and not is_longer(a._shape[0], a._val.shape[0])
+
+
+def in_rows(a: SparseTensor) -> SparseTensor:
+    """Such a matrix as csr, which is joined by its positions; what is traced, and others, as they are."""
+    traced = _torch.in_graph() or _torch.is_tracing(a._val)
+    return a.convert("csr") if not traced and is_listed(a) else a
+
+
 def renumbered(a: SparseTensor, dims: Sequence[int]) -> SparseTensor:
     """a with the coordinates of these dimensions counted on, where nearly all are empty, else a itself.
 

@@ -23,6 +23,7 @@ from .entries import (
     coordinates,
     counts,
     entries,
+    is_listed,
     is_longer,
     kept_format,
     located,
@@ -208,14 +209,21 @@ def _insert(a: torch.Tensor, items: list[Selection | None]) -> torch.Tensor:
 # ---- selecting ----
 def selects(a: SparseTensor) -> bool:
     """Whether rows and columns of a are selected in one pass."""
-    return a._ndim == 2 and a._fmt in ("csr", "csc") and not (_torch.in_graph() or _torch.is_tracing(a._val))
+    if a._ndim != 2 or _torch.in_graph() or _torch.is_tracing(a._val):
+        return False
+    return a._fmt in ("csr", "csc") or is_listed(a)
 
 
 def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     """One selection a dimension; integers drop theirs."""
     chosen = list(chosen)
     if selects(a):
-        return _select_matrix(a, chosen)
+        if a._fmt in ("csr", "csc"):
+            return _select_matrix(a, chosen)
+        if not all(map(_whole, chosen, a.shape)):
+            format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, int)])
+            made = _select_matrix(a.convert("csr"), chosen)
+            return made.convert(format) if format != "dense" else made
     for dim in (0, a._ndim - 1):
         rows_first = a._fmt == "csr" and dim == 0 and a._ndim > 1
         if (rows_first or (a._fmt == "csc" and dim == 1)) and not _whole(chosen[dim], a.shape[dim]):

@@ -22,6 +22,7 @@ from .entries import (
     entries,
     fitting_index,
     general_format,
+    in_rows,
     is_longer,
     kept_format,
     places,
@@ -50,6 +51,12 @@ def _are_csr(tensors: Sequence[torch.Tensor]) -> bool:
     return all(isinstance(t, SparseTensor) and t._fmt == "csr" for t in tensors)
 
 
+def _in_rows(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Matrices as csr, which is joined by its positions, if all can be; else as they are."""
+    rows = [in_rows(t) if isinstance(t, SparseTensor) else t for t in tensors]
+    return rows if _are_csr(rows) else list(tensors)
+
+
 def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     """``torch.cat`` along any dimension, in the format of the first; dense where an operand is dense."""
     tensors = [*map(of_torch, tensors)]
@@ -72,8 +79,9 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
                 f"{tuple(t.shape)}"
             )
     shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
-    if dim in (0, first._ndim - 1) and first._ndim > 1 and _are_csr(tensors):
-        return _cat_csr(tensors, shape, dim, dtype, index)
+    rows = _in_rows(tensors)
+    if dim in (0, first._ndim - 1) and first._ndim > 1 and _are_csr(rows):
+        return _cat_csr(rows, shape, dim, dtype, index).convert(kept_format(first, range(first._ndim)))
     parts, at = [], 0
     for t in tensors:
         e = entries(t)
@@ -143,8 +151,9 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     tensors = [*map(of_torch, tensors)]
     if any(tuple(t.shape) != tuple(tensors[0].shape) for t in tensors):
         raise ValueError(f"stack: expected equal shapes, got {[tuple(t.shape) for t in tensors]}")
-    if _are_csr(tensors) and axis(dim, rank(tensors[0]) + 1) == 0:
-        return _cat_csr(tensors, (len(tensors), *tensors[0].shape), 0, *_common(tensors))
+    if axis(dim, rank(tensors[0]) + 1) == 0 and _are_csr(rows := _in_rows(tensors)):
+        made = _cat_csr(rows, (len(rows), *tensors[0].shape), 0, *_common(tensors))
+        return made.convert(kept_format(tensors[0], [None, *range(rank(tensors[0]))]))
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
@@ -186,8 +195,9 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     like = next((t for t in tensors if isinstance(t, SparseTensor) and t._ndim == 2), None)
     format = "csr" if like is None else kept_format(like, range(2))
     tensors = [t.reshape(1, -1) if rank(t) < 2 else t for t in tensors]
-    if format == "csr" and _are_csr(tensors):
-        return _beside_csr(tensors)
+    matrices = _in_rows(tensors)
+    if _are_csr(matrices) and format in ("csr", like._fmt):
+        return _beside_csr(matrices).convert(format)
     for t in tensors:
         e = entries(_as_sparse(t))
         parts.append((e.indices + torch.tensor([[rows], [columns]], device="cpu"), e.values))
@@ -295,9 +305,11 @@ def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
     """``torch.unsqueeze``: the new dimension is stored densely."""
     dim = axis(dim, input._ndim + 1)
     dims = [*range(dim), None, *range(dim, input._ndim)]
-    if input._fmt == "csr" and dim == 0:
-        return assemble(layout("csr", len(dims)), (1, *input.shape), (*input._arrays()[:-1], input.values()))
-    return _reshaped(input, [1 if d is None else input.shape[d] for d in dims], kept_format(input, dims))
+    format, rows = kept_format(input, dims), in_rows(input) if dim == 0 else input
+    if rows._fmt == "csr" and dim == 0:
+        arrays = (*rows._arrays()[:-1], rows.values())
+        return assemble(layout("csr", len(dims)), (1, *input.shape), arrays).convert(format)
+    return _reshaped(input, [1 if d is None else input.shape[d] for d in dims], format)
 
 
 def movedim(
