@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import scorch
+from scorch.tensor import conversion
 from scorch.tensor import index as indexing
 from scorch.tensor import join as joining
 
@@ -249,3 +250,12 @@ def test_a_new_last_dimension_takes_no_table_of_the_others(form):
     small = scorch.sparse(torch.eye(8), form)
     agree(small[..., None], torch.eye(8)[..., None])
     agree(small[:, None, :, None], torch.eye(8)[:, None, :, None])
+
+
+def test_indices_of_coo_are_a_copy_and_are_not_sought(monkeypatch):
+    a = scorch.coo([[0, 2, 2], [4, 1, 3]], [1.0, 2.0, 3.0], (3, 5), format="coo")
+    monkeypatch.setattr(conversion, "_C", None)
+    found = a.indices()
+    assert found.tolist() == [[0, 2, 2], [4, 1, 3]] and found.dtype == a.index_dtype
+    found.zero_()
+    assert a.indices().tolist() == [[0, 2, 2], [4, 1, 3]]

@@ -12,7 +12,7 @@ from .. import _C, _torch
 from . import rooms
 from .entries import build, csr_indices, entries, rearranged
 from .format import Format, Layout, bound, is_composed, layout, relabelled, words_at
-from .sparsetensor import SparseTensor, core_of, known_core
+from .sparsetensor import SparseTensor, core_of, known_core, sound
 from .values import assemble, needs_grad, tracked, viewed
 from .wrapping import fresh, wrap
 
@@ -71,6 +71,8 @@ def indices(a: SparseTensor) -> torch.Tensor:
         return torch.empty((0, a._val.shape[0]), dtype=a.index_dtype, device="cpu")
     if a._fmt == "csr":
         return csr_indices(a).to(a.index_dtype)
+    if a._fmt == "coo":  # its arrays
+        return torch.stack(sound(a)._arrays()[1:-1])
     kinds = ["compressed(0, nonunique)"]
     kinds += [f"singleton({d}, nonunique)" for d in range(1, a._ndim)]
     form = layout(", ".join(kinds), a._ndim)
