@@ -259,3 +259,13 @@ def test_indices_of_coo_are_a_copy_and_are_not_sought(monkeypatch):
     assert found.tolist() == [[0, 2, 2], [4, 1, 3]] and found.dtype == a.index_dtype
     found.zero_()
     assert a.indices().tolist() == [[0, 2, 2], [4, 1, 3]]
+
+
+@pytest.mark.parametrize("form", FORMATS_OF_LISTS)
+def test_nonzero_is_laid_out_as_in_torch(form):
+    for values in ([1.0, 2.0, 3.0], [1.0, 0.0, 3.0]):
+        a = scorch.coo([[0, 2, 2], [4, 1, 3]], values, (3, 5), format=form)
+        got, want = a.nonzero(), a.to_dense().nonzero()
+        assert torch.equal(got, want) and got.stride() == want.stride()
+        for x, y in zip(a.nonzero(as_tuple=True), a.to_dense().nonzero(as_tuple=True), strict=True):
+            assert torch.equal(x, y)

@@ -31,9 +31,10 @@ def nonzero(input: SparseTensor, *, as_tuple: bool = False) -> torch.Tensor | tu
     if not input._ndim:
         return torch.nonzero(input.to_dense(), as_tuple=as_tuple)
     e = entries(input)
-    at = places(e.values != 0)
-    where = tuple(x[at] for x in e.indices)
-    return where if as_tuple else torch.stack(where, 1)
+    mask, where = e.values != 0, e.indices
+    if _torch.in_graph() or not mask.all():
+        where = where[:, places(mask)]
+    return where.unbind() if as_tuple else where.T  # by columns, as torch lays them
 
 
 # ---- by a mask ----
