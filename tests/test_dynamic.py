@@ -29,6 +29,12 @@ def integers(*shape: int, zeros: float = 0, dtype=torch.float32, seed: int = 0) 
     return (x * (torch.rand(shape, generator=g) >= zeros)).to(dtype)
 
 
+def know(x: torch.Tensor, w: torch.Tensor, **seconds: float) -> None:
+    """What a product takes; a dense row 1 second, and a row that is picked as long."""
+    speeds = {"row": 1.0, "scan": 0.0, "look": 0.0, "value": 1e9, "passed": 0.0, "picked": 1.0} | seconds
+    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, **speeds)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("zeros", [0.0, 0.6, 0.97, 1.0])
@@ -60,7 +66,7 @@ def test_the_cheapest_way_is_taken(monkeypatch):
 
     def run(row: float, value: float, x=x, scan=0.0) -> str:
         taken.clear()
-        ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, row, scan, 0.0, value)
+        know(x, w, row=row, scan=scan, value=value)
         assert torch.equal(scorch.dynamic(x) @ w, x @ w)
         return taken[-1]
 
@@ -74,16 +80,64 @@ def test_the_cheapest_way_is_taken(monkeypatch):
     assert run(1.0, 1e-9, integers(64, 100, zeros=0.2)) == "_dense"
 
 
+@pytest.mark.parametrize("shape", [(100_000, 17, 16), (512, 64, 64), (1000, 300, 80)])
+def test_rows_are_picked_where_that_pays(shape):
+    """By what it takes to find them and to pick each, not by what a product of them takes."""
+    m, k, n = shape
+    x, w = integers(m, k), integers(k, n)
+    for share, passed, picked, wanted in (
+        (0.8, 0.0, 1.0, "rows"),
+        (0.8, 0.9, 1.0, "dense"),
+        (0.8, 0.0, 6.0, "dense"),
+        (0.95, 0.3, 6.0, "rows"),
+        (0.95, 1.1, 1.0, "dense"),
+        (1.0, 0.9, 6.0, "rows"),
+        (1.0, 1.1, 6.0, "dense"),
+    ):
+        some = x.clone()
+        some[int(m * (1 - share)) :] = 0
+        know(some, w, passed=passed, picked=picked, scan=2.0)
+        assert scorch.dynamic(some).way(w) == wanted, (share, passed, picked)
+    know(x, w, passed=0.0, picked=1e-9)
+    scattered = integers(m, k, zeros=0.97)
+    census = _C.census(scattered, 1)
+    assert scorch.dynamic(scattered).way(w) == ("rows" if census[1] < 0.9 * m else "dense")
+
+
+def test_what_picking_rows_takes_is_measured(monkeypatch):
+    took = {"_full": 3.0, "_at_none": 2.0, "_at_half": 52.0}
+    monkeypatch.setattr(ways, "_times", lambda run, *_: [took.get(way.__name__, 80.0) for way in run])
+    x, w = integers(100, 40, zeros=0.95), integers(40, 20)
+    x[10:] = 0
+    assert scorch.dynamic(x).way(w) == "rows"
+    (known,) = ways._known.values()
+    assert known.passed == 0.05 and known.picked == 1.0
+
+
+def test_rows_that_are_more_than_the_sample_said(monkeypatch):
+    """They are taken densely from that number on from which it is faster."""
+    x, w = integers(512, 256), integers(256, 32)
+    x[500:] = 0
+    monkeypatch.setattr(_C, "census", lambda x, step: (32, 1, 256))
+    at = []
+    for name in ("_dense", "_at_rows"):
+        way = getattr(ways, name)
+        monkeypatch.setattr(ways, name, lambda *a, name=name, way=way: at.append(name) or way(*a))
+    for picked, wanted in ((1.0, "_at_rows"), (2.0, "_dense")):
+        know(x, w, picked=picked)
+        assert torch.equal(scorch.dynamic(x) @ w, x @ w) and at.pop() == wanted
+
+
 def test_a_sample_that_misleads_is_found_out(monkeypatch):
     """The rows of the sample are zero, all others full: values are counted no further than they may pay."""
     x, w = integers(512, 256), integers(256, 32)
     monkeypatch.setattr(_C, "census", lambda x, step: (32, 1, 5))
-    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 0.0, 100 * 512 / x.numel())
+    know(x, w, value=100 * 512 / x.numel())
     monkeypatch.setattr(ways, "_by_rows", ways._dense)
     core = []
     few = _C.few
     monkeypatch.setattr(_C, "few", lambda *a: core.append(few(*a)) or core[-1])
-    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 0.0, 10 * 512 / x.numel())
+    know(x, w, value=10 * 512 / x.numel())
     monkeypatch.setattr(_C, "census", lambda x, step: (32, 32, 5))
     assert torch.equal(scorch.dynamic(x) @ w, x @ w)
     assert core == [None]
@@ -166,7 +220,7 @@ def test_a_weight_that_changes_is_read_again():
     with torch.no_grad():
         for scale in (1.0, 2.0, 3.0):
             layer.weight.copy_(integers(30, 50) * scale)
-            ways._known[ways._key(x, layer.weight.T, False)] = ways.Speeds(ways._dense, 1.0, 0.0, 0.0, 1e-9)
+            know(x, layer.weight.T, value=1e-9)
             assert torch.equal(layer(scorch.dynamic(x)), x @ layer.weight.T)
             layer.weight.data = integers(30, 50, seed=int(scale))
             assert torch.equal(layer(scorch.dynamic(x)), x @ layer.weight.T)

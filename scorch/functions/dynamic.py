@@ -28,10 +28,10 @@ from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor
 
 _TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 _STEP = 16  # one row of so many is looked at,
-_FEW = 8  # but at least so many
+_FEW = 8  # but at least so many,
+_ENOUGH = 256  # and hardly more than these
 _WORTH = 0.5  # the share of zeros below which nothing but dense is tried
 _SMALL = 1 << 20  # multiply-adds of a product that is too short for any way but dense
-_LISTED = 3e-5  # seconds, of finding rows and putting them back
 _MANY = 128  # rows from which on a copy of the weight may pay
 _TURNS = 3  # of each way, where they are measured
 _LEAST = 1e-6  # seconds of a product, however little it adds to finding its values
@@ -130,29 +130,50 @@ def _room(x: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
     return _C.room(x, rows, columns) if x.__class__ in _torch.PLAIN else x.new_empty(rows, columns)
 
 
-def _by_rows(
-    x: torch.Tensor, w: torch.Tensor, turned: bool, rows: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Over some rows of x: those at these places, else those that are not zero."""
-    rows = x.any(1).nonzero().squeeze(1) if rows is None else rows
+def _full(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
+    """What the way over rows begins with: where rows are that are not zero."""
+    return x.any(1).nonzero().squeeze(1)
+
+
+def _at_rows(x: torch.Tensor, w: torch.Tensor, turned: bool, rows: torch.Tensor) -> torch.Tensor:
+    """Over the rows of x at these places, whether they are zero or not."""
     if rows.numel() == x.shape[0]:
         return _dense(x, w, turned)
+    picked = x.index_select(0, rows)
     if turned:
-        return torch.mm(x[rows].t(), w[rows])
-    found = torch.mm(x[rows], w, out=_room(x, rows.numel(), w.shape[1]))
+        return torch.mm(picked.t(), w.index_select(0, rows))
+    found = torch.mm(picked, w, out=_room(x, rows.numel(), w.shape[1]))
     return _room(x, x.shape[0], w.shape[1]).zero_().index_copy_(0, rows, found)
+
+
+def _at_none(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
+    """What a product over rows takes, however few there are."""
+    return _at_rows(x, w, turned, torch.arange(0))
+
+
+def _at_half(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
+    return _at_rows(x, w, turned, torch.arange(0, x.shape[0], 2))
+
+
+def _by_rows(x: torch.Tensor, w: torch.Tensor, turned: bool, most: int = 1 << 62) -> torch.Tensor | None:
+    """Over the rows that are not zero; None where there are more than ``most``."""
+    rows = _full(x, w, turned)
+    return _at_rows(x, w, turned, rows) if rows.numel() <= most else None
 
 
 # ---- which one ----
 class Speeds(NamedTuple):
     """Of products of a shape: the dense way, and seconds of a row of it, of a row that is looked through, of
-    a look at the weight, and of a value that is found."""
+    a look at the weight, and of a value that is found; of a row that is zero where the others are picked, and
+    of what each of those adds."""
 
     dense: Callable
     row: float
     scan: float
     look: float
     value: float
+    passed: float
+    picked: float
 
 
 _known: dict[tuple, Speeds] = {}
@@ -176,20 +197,22 @@ def _times(ways: Sequence[Callable], *args: object) -> list[float]:
 
 
 def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, known: Speeds | None) -> Speeds:
-    """values: how many are listed; 0: that way is not tried."""
+    """values: how many are listed; 0: nothing but dense is tried."""
     ways = [known.dense] if known else [_dense]
     if not known and x.dtype is torch.float32 and torch.backends.mkldnn.is_available():
         ways.append(_by_library)
         if w.stride(1) == 1 and x.shape[0] >= _MANY:
             ways.append(_by_library_along_columns)
     if values:
-        ways += [_listed, _looked, _by_values]
-    times, scan, look, value = _times(ways, x, w, turned), 0.0, 0.0, 0.0
+        ways += [_full, _at_none, _at_half, _listed, _looked, _by_values]
+    times, rows = _times(ways, x, w, turned), x.shape[0]
+    scan = look = value = passed = picked = 0.0
     if values:
-        product, look, scan = times.pop(), times.pop(), times.pop()
+        product, look, scan, half, least, full = (times.pop() for _ in range(6))
         value = max(product - look - scan, _LEAST) / values
-    rows = x.shape[0]
-    speeds = Speeds(ways[times.index(min(times))], min(times) / rows, scan / rows, look, value)
+        passed, picked = (full + least) / rows, max(half - least, _LEAST) / ((rows + 1) // 2)
+    best = min(times)
+    speeds = Speeds(ways[times.index(best)], best / rows, scan / rows, look, value, passed, picked)
     while len(_known) >= _SHAPES:
         _known.pop(next(iter(_known)))
     _known[_key(x, w, turned)] = speeds
@@ -197,12 +220,12 @@ def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, know
 
 
 def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, Callable]:
-    """The way that is expected to be fastest, how many values pay for listing them, and how dense is made."""
+    """The way that is expected to be fastest, how many values or rows pay for it, and how dense is made."""
     rows, columns = x.shape
     work = x.numel() * w.shape[1]
     if not work or work < _SMALL:
         return "dense", 0, _dense
-    seen, full, values = _C.census(x, max(1, min(_STEP, rows // _FEW)))
+    seen, full, values = _C.census(x, max(1, min(_STEP, rows // _FEW), rows // _ENOUGH))
     known, share = _known.get(_key(x, w, turned)), rows / seen
     if values * share > (1 - _WORTH) * rows * columns:
         return "dense", 0, (known or _measure(x, w, turned, 0, None)).dense
@@ -211,10 +234,11 @@ def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, C
     dense = rows * known.row
     before = rows * known.scan + known.look
     listed = before + values * share * known.value
-    if full < seen and full * share * known.row + _LISTED < min(dense, listed):
-        return "rows", 0, known.dense
+    passed = rows * known.passed
+    if full < seen and passed + full * share * known.picked < min(dense, listed):
+        return "rows", int((dense - passed) / known.picked), known.dense
     most = max(0, int((dense - before) / known.value))
-    return "values" if values * share <= most else "dense", most, known.dense
+    return "values" if listed < dense else "dense", most, known.dense
 
 
 # ---- products ----
@@ -231,12 +255,10 @@ def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turne
     """
     x, w = x.resolve_neg(), w.resolve_neg()
     if valid is not None:
-        return _by_rows(x, w, turned, valid.nonzero().squeeze(1))
+        return _at_rows(x, w, turned, valid.nonzero().squeeze(1))
     x, w = _prepared(x, w)
     way, most, dense = _choose(x, w, turned)
-    if way == "rows":
-        return _by_rows(x, w, turned)
-    y = _by_values(x, w, turned, most) if way == "values" else None
+    y = None if way == "dense" else (_by_rows if way == "rows" else _by_values)(x, w, turned, most)
     return dense(x, w, turned) if y is None else y
 
 
