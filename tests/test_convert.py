@@ -196,3 +196,20 @@ def test_a_kept_layout_reads_the_values_below_entries_that_are_there():
         found = scorch.evaluate("C[j,h,f] = A[i,j,h] * b[i,h,f]", A=a, b=b, schedule=schedule)
         torch.testing.assert_close(found, torch.einsum("ijh,ihf->jhf", a.to_dense(), b))
         a.values().mul_(2)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_another_type_keeps_what_is_derived(dtype):
+    """Else means and norms of half types, which are computed in float32, convert the matrix in each call."""
+    n = 30_000
+    at = torch.arange(8 * n)
+    a = scorch.coo(torch.stack([at // 8, at * 7919 % n]), torch.ones(8 * n), (n, n), format="csr").to(dtype)
+    wide = a.float()
+    assert torch.equal(wide.sum(0), torch.full((n,), 8.0))
+    assert "csc" in a.memory()["derived"]
+    for b in (a, a.double(), a.to(torch.int64), wide.half()):
+        assert b.memory()["derived"] == a.memory()["derived"]
+    assert not a.to(torch.float32, copy=True).memory()["derived"]
+    wide.crd(1)[:8] = wide.crd(1)[8:16].clone()
+    counts = a.crd(1).bincount(minlength=n).to(torch.float32)
+    assert torch.equal(wide.sum(0), counts) and torch.equal(a.float().sum(0), counts)

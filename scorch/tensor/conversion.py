@@ -13,7 +13,7 @@ from . import rooms
 from .entries import build, csr_indices, entries, rearranged
 from .format import Format, Layout, bound, is_composed, layout, relabelled, words_at
 from .sparsetensor import SparseTensor, core_of, known_core, sound
-from .values import assemble, needs_grad, tracked, viewed
+from .values import assemble, is_plain, needs_grad, renewed, tracked, viewed
 from .wrapping import fresh, wrap
 
 _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
@@ -155,13 +155,16 @@ def to(
     widened = rounded and torch.finfo(added).bits > torch.finfo(values.dtype).bits
     if added != values.dtype and not widened and not a.is_coalesced():
         return a.coalesce().to(dtype, index_dtype=index_dtype)  # a sum of casts is no cast of a sum
+    cast = a.values().to(added, copy=copied)
+    same = not copied and index_dtype in (None, a.index_dtype) and not torch.compiler.is_dynamo_compiling()
+    if same and is_plain(cast) and cast.is_contiguous():
+        return renewed(a, cast)  # with what is derived from the structure
     form = layout(a._fmt, a._ndim)
     arrays = [x.to(index_dtype or x.dtype, copy=copied) for x in structure]
     if index_dtype == torch.int64 != a.index_dtype:
         for k in words_at(form):
             arrays[k] = arrays[k] & 0xFFFFFFFF  # bits, without a sign
-    arrays.append(a.values().to(dtype or values.dtype, copy=copied))
-    return assemble(form, a.shape, arrays)
+    return assemble(form, a.shape, [*arrays, cast])
 
 
 # ---- views ----
