@@ -148,11 +148,11 @@ def _at_rows(x: torch.Tensor, w: torch.Tensor, turned: bool, rows: torch.Tensor)
 
 def _at_none(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
     """What a product over rows takes, however few there are."""
-    return _at_rows(x, w, turned, torch.arange(0))
+    return _at_rows(x, w, turned, torch.arange(0, device="cpu"))
 
 
 def _at_half(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
-    return _at_rows(x, w, turned, torch.arange(0, x.shape[0], 2))
+    return _at_rows(x, w, turned, torch.arange(0, x.shape[0], 2, device="cpu"))
 
 
 def _by_rows(x: torch.Tensor, w: torch.Tensor, turned: bool, most: int = 1 << 62) -> torch.Tensor | None:

@@ -156,8 +156,8 @@ def to(
     if added != values.dtype and not widened and not a.is_coalesced():
         return a.coalesce().to(dtype, index_dtype=index_dtype)  # a sum of casts is no cast of a sum
     cast = a.values().to(added, copy=copied)
-    same = not copied and index_dtype in (None, a.index_dtype) and not torch.compiler.is_dynamo_compiling()
-    if same and is_plain(cast) and cast.is_contiguous():
+    same = not (copied or is_composed(a._fmt)) and index_dtype in (None, a.index_dtype)
+    if same and not torch.compiler.is_dynamo_compiling() and is_plain(cast) and cast.is_contiguous():
         return renewed(a, cast)  # with what is derived from the structure
     form = layout(a._fmt, a._ndim)
     arrays = [x.to(index_dtype or x.dtype, copy=copied) for x in structure]
