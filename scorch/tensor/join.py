@@ -51,10 +51,12 @@ def _are_csr(tensors: Sequence[torch.Tensor]) -> bool:
     return all(isinstance(t, SparseTensor) and t._fmt == "csr" for t in tensors)
 
 
-def _in_rows(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def _in_rows(tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
     """Matrices as csr, which is joined by its positions, if all can be; else as they are."""
+    if _are_csr(tensors):
+        return tensors
     rows = [in_rows(t) if isinstance(t, SparseTensor) else t for t in tensors]
-    return rows if _are_csr(rows) else list(tensors)
+    return rows if _are_csr(rows) else tensors
 
 
 def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
@@ -81,7 +83,8 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
     rows = _in_rows(tensors)
     if dim in (0, first._ndim - 1) and first._ndim > 1 and _are_csr(rows):
-        return _cat_csr(rows, shape, dim, dtype, index).convert(kept_format(first, range(first._ndim)))
+        made = _cat_csr(rows, shape, dim, dtype, index)
+        return made if rows is tensors else made.convert(kept_format(first, range(first._ndim)))
     parts, at = [], 0
     for t in tensors:
         e = entries(t)
@@ -153,7 +156,11 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
         raise ValueError(f"stack: expected equal shapes, got {[tuple(t.shape) for t in tensors]}")
     if axis(dim, rank(tensors[0]) + 1) == 0 and _are_csr(rows := _in_rows(tensors)):
         made = _cat_csr(rows, (len(rows), *tensors[0].shape), 0, *_common(tensors))
-        return made.convert(kept_format(tensors[0], [None, *range(rank(tensors[0]))]))
+        return (
+            made
+            if rows is tensors
+            else made.convert(kept_format(tensors[0], [None, *range(rank(tensors[0]))]))
+        )
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
@@ -305,11 +312,12 @@ def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
     """``torch.unsqueeze``: the new dimension is stored densely."""
     dim = axis(dim, input._ndim + 1)
     dims = [*range(dim), None, *range(dim, input._ndim)]
-    format, rows = kept_format(input, dims), in_rows(input) if dim == 0 else input
+    rows = in_rows(input) if dim == 0 and input._fmt != "csr" else input
     if rows._fmt == "csr" and dim == 0:
         arrays = (*rows._arrays()[:-1], rows.values())
-        return assemble(layout("csr", len(dims)), (1, *input.shape), arrays).convert(format)
-    return _reshaped(input, [1 if d is None else input.shape[d] for d in dims], format)
+        made = assemble(layout("csr", len(dims)), (1, *input.shape), arrays)
+        return made if rows is input else made.convert(kept_format(input, dims))
+    return _reshaped(input, [1 if d is None else input.shape[d] for d in dims], kept_format(input, dims))
 
 
 def movedim(
