@@ -253,6 +253,8 @@ def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turne
 
     valid: bool [m], the rows of x that count; None: all.
     """
+    if valid is None and x.numel() * w.shape[1] < _SMALL:
+        return _dense(x, w, turned)
     x, w = x.resolve_neg(), w.resolve_neg()
     if valid is not None:
         return _at_rows(x, w, turned, valid.nonzero().squeeze(1))
