@@ -28,6 +28,7 @@ import test_executor
 GOLDEN = sorted((native.ROOT / "tests" / "golden").glob("*.sc"))
 C_TESTS = native.ROOT / "tests" / "c"
 WATCH = {  # the C tests of files whose path begins so, the quick ones first
+    "compiler/emit/sort": ("test_stmt",),
     "compiler/expr/derive": ("test_derive",),
     "dtype": ("test_dtype", "test_convert_sums"),
     "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_convert_large", "test_kernels"),
@@ -60,6 +61,13 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "a square is not turned": (
         "compiler/emit/lib.c", "const bool right = k & d;", "const bool right = k & d & 8;",
+    ),
+    "a list counts lanes without an entry": (
+        "compiler/lower/list.c", "val_op(l->p, O_MIN, val_op(l->p, O_SUB, end, at), num(l, lanes))",
+        "num(l, lanes)",
+    ),
+    "the last of equal coordinates is not added": (
+        "compiler/emit/sort.c", "for (int d = 1; d < most; d++)", "for (int d = 1; d < most - 1; d++)",
     ),
     "powers of two skip one": ("compiler/lower/loop.c", "part = largest; part;", "part = largest; part > 1;"),
     "unrolled loop drops its rest": (

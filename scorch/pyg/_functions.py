@@ -62,8 +62,11 @@ def separate(
     dims = batch.__cat_dim__(str(key), values, store)
     if not isinstance(dims, tuple):
         return NotImplemented
-    for dim, start, end in zip(dims, slices[idx].tolist(), slices[idx + 1].tolist(), strict=True):
-        values = values.narrow(dim, start, end - start)
+    spans = list(map(slice, slices[idx].tolist(), slices[idx + 1].tolist()))
+    if dims == (0, 1):  # in one pass
+        return values.submatrix(*spans)
+    for dim, span in zip(dims, spans, strict=True):
+        values = values.narrow(dim, span.start, span.stop - span.start)
     return values
 
 

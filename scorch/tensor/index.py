@@ -16,6 +16,7 @@ from numbers import Integral
 import torch
 
 from .. import _C, _torch
+from .common import COMMONEST, common, cut
 from .entries import (
     Entries,
     build,
@@ -34,9 +35,8 @@ from .entries import (
     unravel,
 )
 from .format import layout
-from .sparsetensor import SparseTensor, core_of, partwise, sound
-from .values import assemble, needs_grad, plain_values, refuse_read_only
-from .wrapping import wrap
+from .sparsetensor import SparseTensor, partwise, sound
+from .values import assemble, needs_grad, refuse_read_only
 
 Selection = int | slice | torch.Tensor
 
@@ -134,8 +134,8 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
         if not isinstance(index, SparseTensor) or index.dtype != torch.bool:
             raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
         return a[tuple(torch.nonzero(index).unbind(1))]
-    if index.__class__ in _COMMONEST and (a._fmt, a._ndim) == ("csr", 2):
-        made = _rows_of_csr(a, index)
+    if index.__class__ in COMMONEST and (a._fmt, a._ndim) == ("csr", 2):
+        made = common(a, index)
         if made is not None:
             return made
     items = _spread(index, a._ndim)
@@ -155,26 +155,6 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     items = [item if item is None else next(left) for item in items]
     made = _insert(select_all(a._whole(), flat), items)
     return made if not tensors or tensors[0].dim() == 1 else _unflattened(made, items)
-
-
-_COMMONEST = (slice, int)
-
-
-def _rows_of_csr(a: SparseTensor, index: slice | int) -> SparseTensor | None:
-    """``A[index]`` where that is one row, or some that follow one another, of plain values; else None."""
-    n, columns = a._shape
-    row = index.__class__ is int
-    start, stop, step = (index, index + 1, 1) if row else index.indices(n)
-    if step != 1 or start < 0 or stop > n or not (row or 0 < stop - start < n):
-        return None
-    values = plain_values(a)
-    if values is None:
-        return None
-    core_of(a).refresh()  # as sound does, of what is known to be plain
-    arrays = _cut((*a._arrays()[:2], values), start, stop)
-    if row:  # a vector by the same arrays
-        return wrap(layout("coo", 1), (columns,), arrays)
-    return wrap(layout("csr", 2), (stop - start, columns), arrays)
 
 
 def _unflattened(made: torch.Tensor, items: list[Selection | None]) -> torch.Tensor:
@@ -263,7 +243,7 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
     arrays = (*sound(a)._arrays()[:2], a.values() if needs_grad(a) else a._val)
     span = slice(along, along + 1, 1) if isinstance(along, int) else along
     if isinstance(span, slice) and span.step == 1:
-        along, arrays = None, arrays if _whole(span, rows) else _cut(arrays, span.start, span.stop)
+        along, arrays = None, arrays if _whole(span, rows) else cut(arrays, span.start, span.stop)
     along, across = _as_range(along), None if _whole(across, columns) else _as_range(across)
     if along is not None or across is not None:
         arrays = _selected(*arrays, along, across, columns)
@@ -283,20 +263,6 @@ def _as_range(c: Selection | None) -> tuple[int, int, int] | torch.Tensor | None
     if isinstance(c, int):
         return 1, c, 1
     return (_length(c), c.start, c.step) if isinstance(c, slice) else c
-
-
-_FEW_ROWS = 4096  # whose positions are not worth the vectors and threads of torch
-
-
-def _cut(arrays: tuple[torch.Tensor, ...], start: int, stop: int) -> tuple[torch.Tensor, ...]:
-    """The part of pos, crd and values that consecutive rows are."""
-    pos, crd, values = arrays
-    if stop - start < _FEW_ROWS and not _torch.is_tracing(pos):
-        cut, low, high = _C.rows(pos, start, stop)
-        return cut, crd[low:high], values[low:high]
-    cut = pos[start : stop + 1]
-    low, high = int(cut[0]), int(cut[-1])
-    return cut - low, crd[low:high], values[low:high]
 
 
 _MOVED = {  # types of values that the extension knows
@@ -356,7 +322,7 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
     values = a.values()
     span = slice(c, c + 1, 1) if isinstance(c, int) else c
     if isinstance(span, slice) and span.step == 1 and not _torch.is_compiling():
-        pos, crd, values = _cut((pos, crd, values), span.start * block, span.stop * block)
+        pos, crd, values = cut((pos, crd, values), span.start * block, span.stop * block)
         shape = (span.stop - span.start, *shape[1:])
     else:
         rows = (
