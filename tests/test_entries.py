@@ -180,3 +180,23 @@ def test_an_index_of_some_terms_is_refused(right):
     a = scorch.sparse(matrix(seed=1), "csr")
     with pytest.raises(ValueError, match="used in several terms"):
         scorch.evaluate(f"y[i] = {right}", A=a, B=a, x=torch.ones(6).double())
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "csc", "ell(100)", "bsr(2,2)"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "maximum", "ne", "logical_or"])
+def test_large_tensors_of_one_structure_are_not_merged(name, format):
+    """Arrays that hold the same are compared; others with as many entries are merged."""
+    f, torch_generator = getattr(torch, name), torch.Generator().manual_seed(0)
+    pattern = torch.rand(100, 100, generator=torch_generator) < 0.6
+    d, e = (torch.randint(1, 4, (100, 100), generator=torch_generator) * pattern for _ in range(2))
+    a, b = (scorch.sparse(x.float(), format) for x in (d, e))
+    made = f(a, b)
+    assert torch.equal(made.to_dense(), f(d.float(), e.float()))
+    assert made.crd(1) is None or made.crd(1).data_ptr() == a.crd(1).data_ptr()
+    moved = scorch.sparse(e.flip(0).float(), format)
+    assert torch.equal(f(a, moved).to_dense(), f(d.float(), e.flip(0).float()))
+    if name in ("add", "mul"):
+        a.requires_grad_()
+        f(a, b).sum().backward()
+        want = e.float() if name == "mul" else pattern.float()
+        assert torch.equal(a.grad.to_dense() * pattern, want)

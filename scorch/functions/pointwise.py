@@ -252,6 +252,9 @@ def is_known(x: object) -> bool:
     return is_scalar(x) and _torch.has_numbers(x)
 
 
+_LARGE = 4096  # entries, from which on structures are compared before they are merged
+
+
 def _spelled(x: object) -> str:
     return (
         "a SparseTensor" if isinstance(x, SparseTensor) else "a number" if is_scalar(x) else "a dense tensor"
@@ -271,6 +274,14 @@ def _operand(x: object) -> object:
     return _torch.as_tensor(x) if hasattr(type(x), "__array__") else None
 
 
+def _are_alike(a: object, b: object) -> bool:
+    """Whether both have one structure, of so many entries that looking for it costs little."""
+    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)):
+        return False
+    n = a._val.shape[0]
+    return n > _LARGE and n == b._val.shape[0] and same_structure(a, b)
+
+
 def binary(f: Callable, name: str, kind: int) -> Callable:
     """f(a, b) with at least one SparseTensor; ``kind`` says what missing entries do."""
     takes = _NUMBERS * (kind in (PRODUCT, QUOTIENT, FIRST)) + _ALIKE * (kind in (UNION, PRODUCT, FIRST))
@@ -286,6 +297,8 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             made = _C.on_values(f, input, other, takes)
             if made is not NotImplemented:
                 return made
+            if takes & _ALIKE and _are_alike(input, other):
+                return merged(f, name, input, other, kind)
         undefined = kind == QUOTIENT and isinstance(other, SparseTensor)  # 0 / 0 nearly everywhere
         if not options and kind != DENSE and not undefined:
             made = kernels.quickly(name, input, other)
