@@ -279,7 +279,7 @@ def _are_alike(a: object, b: object) -> bool:
     if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)):
         return False
     n = a._val.shape[0]
-    return n > _LARGE and n == b._val.shape[0] and same_structure(a, b)
+    return n > _LARGE and n == b._val.shape[0] and same_structure(a, b) and a.is_coalesced()
 
 
 def binary(f: Callable, name: str, kind: int) -> Callable:
@@ -298,7 +298,7 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             if made is not NotImplemented:
                 return made
             if takes & _ALIKE and _are_alike(input, other):
-                return merged(f, name, input, other, kind)
+                return input._with_values(f(input.values(), other.values()))
         undefined = kind == QUOTIENT and isinstance(other, SparseTensor)  # 0 / 0 nearly everywhere
         if not options and kind != DENSE and not undefined:
             made = kernels.quickly(name, input, other)

@@ -156,11 +156,8 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
         raise ValueError(f"stack: expected equal shapes, got {[tuple(t.shape) for t in tensors]}")
     if axis(dim, rank(tensors[0]) + 1) == 0 and _are_csr(rows := _in_rows(tensors)):
         made = _cat_csr(rows, (len(rows), *tensors[0].shape), 0, *_common(tensors))
-        return (
-            made
-            if rows is tensors
-            else made.convert(kept_format(tensors[0], [None, *range(rank(tensors[0]))]))
-        )
+        dims = [None, *range(tensors[0]._ndim)]
+        return made if rows is tensors else made.convert(kept_format(tensors[0], dims))
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 

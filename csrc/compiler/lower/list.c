@@ -5,14 +5,6 @@
  * on the coordinate. The loop that takes the entries may store them as they stand there, if it does nothing else. */
 #include "private.h"
 
-static Val *now(Low *l, Local *x) { return val_local(l->p, x); }
-
-static void keep(Low *l, Buf *b, Val *at, Val *v)
-{
-    Address to = {.buf = b};
-    lower_store(l, &to, at, O_CONST, v);
-}
-
 /* How many entries of so many lanes there are from `at` on, and a bit for each. */
 static Val *some_of(Low *l, Val *at, Val *end, int lanes)
 { return lower_let(l, "some", val_op(l->p, O_MIN, val_op(l->p, O_SUB, end, at), num(l, lanes))); }

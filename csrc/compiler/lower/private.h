@@ -211,6 +211,11 @@ void lower_set(Low *, Local *, Val *);
 Stmt *lower_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
 Stmt **lower_block(Low *); /* opens a block for the names inside; returns the tail behind it */
 void lower_store(Low *, const Address *, Val *at, Op, Val *);
+/* An element of an array that is no tensor, and the value of a variable. */
+static inline Val *load(Low *l, Buf *b, Val *at) { return val_load(l->p, b, 1, at, NULL); }
+static inline void keep(Low *l, Buf *b, Val *at, Val *v)
+{ lower_store(l, &(Address){.buf = b}, at, O_CONST, v); }
+static inline Val *now(Low *l, Local *x) { return val_local(l->p, x); }
 
 /* env.c: coordinates, positions, extents and buffers of a place in the nest */
 /* What is known here, to come back to it. It lies in the arena: loops are inside of each other, and a thread's stack may

@@ -2,10 +2,10 @@
  *
  * Where it is loops over stored entries that fill a workspace, their fibres say how many values they write, and from
  * which coordinate to which, before any of it is done. So each filling takes one of three ways. Entries that lie close
- * together have a byte each, which is set without looking at what is there; bytes are read 64 at a time. A few in a
- * wide range would touch a line of memory each: they go into a list of coordinates and values, which is
- * sorted; values of one coordinate are added in the order of filling. So does what comes from one fibre, whose
- * coordinates are in order already; list.c fills and reads it by vectors. Everything else goes into the bitmap, of which only the range is looked at. */
+ * together have a byte each, which is set without looking at what is there; bytes are read 64 at a time. A few in a wide
+ * range would touch a line of memory each: they go into a list of coordinates and values, which is sorted; values of one
+ * coordinate are added in the order of filling. So does what comes from one fibre, whose coordinates are in order already.
+ * list.c fills and reads it by vectors. Everything else goes into the bitmap, of which only the range is looked at. */
 #include "private.h"
 
 #define LIST 256 /* entries of a list */
@@ -18,15 +18,7 @@
 #define KEYED (1 << 22)  /* coordinates that a key has room for, beside the number of a place */
 #define ROOM (LIST + 16) /* a vector is written from any of the places on */
 
-static Val *load(Low *l, Buf *b, Val *at) { return val_load(l->p, b, 1, at, NULL); }
-static Val *now(Low *l, Local *x) { return val_local(l->p, x); }
 static Val *narrow(Low *l, Val *v) { return val_cast(l->p, (Type){SC_I32, 1}, v); }
-
-static void keep(Low *l, Buf *b, Val *at, Val *v)
-{
-    Address to = {.buf = b};
-    lower_store(l, &to, at, O_CONST, v);
-}
 
 /* ---- where it applies ---- */
 static void count_lanes(const Nest *n, void *ctx)

@@ -11,15 +11,6 @@
  * coordinate is the number of the filling that wrote it last, so nothing is cleared. */
 #include "private.h"
 
-static Val *load(Low *l, Buf *b, Val *at) { return val_load(l->p, b, 1, at, NULL); }
-static Val *now(Low *l, Local *x) { return val_local(l->p, x); }
-
-static void keep(Low *l, Buf *b, Val *at, Val *v)
-{
-    Address to = {.buf = b};
-    lower_store(l, &to, at, O_CONST, v);
-}
-
 /* Opens while (v != 0); returns the tail behind it. */
 static Stmt **while_bits(Low *l, Val *v)
 {
