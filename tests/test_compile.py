@@ -471,6 +471,17 @@ def test_graphs_that_end_at_a_size_that_nobody_knows(f):
     torch.testing.assert_close(torch.compile(f, backend="aot_eager")(a), f(a))
 
 
+@pytest.mark.parametrize("f", [lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a - b])
+def test_graphs_join_what_they_made(f):
+    """Their numbers of entries are symbols, which no decision may compare."""
+    a = scorch.sparse((torch.rand(9, 9) < 0.3).float(), "csr")
+
+    def joined(a):
+        return f(torch.tril(a), torch.triu(a, -1)).to_dense()
+
+    torch.testing.assert_close(torch.compile(joined, backend="aot_eager", fullgraph=True)(a), joined(a))
+
+
 def test_shapes_are_read_between_graphs():
     """What answers functions of torch is no graph of its own, which would ask itself for the shape."""
 

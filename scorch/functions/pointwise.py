@@ -276,7 +276,7 @@ def _operand(x: object) -> object:
 
 def _are_alike(a: object, b: object) -> bool:
     """Whether both have one structure, of so many entries that looking for it costs little."""
-    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)):
+    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)) or _torch.in_graph():
         return False
     n = a._val.shape[0]
     return n > _LARGE and n == b._val.shape[0] and same_structure(a, b) and a.is_coalesced()
