@@ -21,7 +21,7 @@
 /* Of slices of diagonals, in the time that an entry of csr takes: the end of a row of csr; to see that a value is what it
  * was; a row on a diagonal, entry or not. And what they must gain. */
 #define ROW 4.0
-#define SAME .6
+#define SAME .35
 #define PLACE .3
 #define GAIN 1.1
 #define LARGER 1.5 /* as many bytes as of csr may be read */

@@ -4,10 +4,10 @@
  * wrong numbers, and it must not depend on what the arrays hold. The number is a universal hash under keys that the
  * process draws: the sum over pairs of 64-bit words of (w0 + k0) * (w1 + k1), all 128 bits of it. Whatever two arrays
  * of different bytes are, and whoever made them, at most one key in 2^64 gives them the same sum. Sums of blocks are
- * hashed again under other keys, and the length with them, five levels up to 512 MB, so 5 in 2^64: a process that
- * compares a million pairs of different arrays a second meets a collision in a hundred thousand years. Where the CPU
- * multiplies without carry, which takes less than half of the time, the sums are those of polynomials over bits, of
- * which the same holds.
+ * hashed again under other keys, and the length with them, five levels up to 128 MB and one for each 128 MB more, so
+ * 5 in 2^64: a process that compares a million pairs of different arrays a second meets a collision in a hundred
+ * thousand years. Where the CPU multiplies without carry, which takes a quarter of the time, the sums are those of
+ * polynomials over bits, of which the same holds.
  *
  * Pieces of a fixed size are hashed for themselves, so threads do not matter. A number means something in the process
  * that made it. */
@@ -20,12 +20,12 @@
 
 #include "kernels.h"
 
-enum { WORDS = 256, BLOCK = 8 * WORDS, DIGESTS = BLOCK / 16, PIECE = BLOCK * DIGESTS, PIECES = 16 * DIGESTS };
+enum { WORDS = 1024, BLOCK = 8 * WORDS, DIGESTS = 8, PIECE = BLOCK * DIGESTS, PIECES = PIECE / 32 };
 enum { BYTES, BLOCKS, OF_PIECES, BLOCKS_OF_PIECES, ALL, LEVELS };
 
 typedef unsigned __int128 wide;
 
-static uint64_t key[LEVELS][WORDS];
+static _Alignas(64) uint64_t key[LEVELS][WORDS];
 static bool carryless, four; /* the processor multiplies without carry, and four pairs at once */
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -83,22 +83,25 @@ __attribute__((target("pclmul"))) static wide sum_carryless(const char *p, int w
 #define TERMS(i)                                                                                             \
     _mm512_xor_si512(_mm512_loadu_si512((const void *)(p + 8 * (i))),                                        \
                      _mm512_loadu_si512((const void *)(k + (i))))
+#define ADD(sum, i)                                                                                          \
+    x = TERMS(i);                                                                                            \
+    sum = _mm512_xor_si512(sum, _mm512_clmulepi64_epi128(x, x, 1))
 
-/* The same sum: its terms may be added in any order. */
+/* The same sum: its terms may be added in any order. Four by name, as gcc keeps an array of them in memory. */
 __attribute__((target("pclmul,avx512f,vpclmulqdq"))) static wide sum_four(const char *p, int words,
                                                                           const uint64_t *k)
 {
-    __m512i sum[4] = {_mm512_setzero_si512()};
+    __m512i a = _mm512_setzero_si512(), b = a, c = a, d = a, x;
     wide part[4];
     int i = 0;
-    sum[1] = sum[2] = sum[3] = sum[0];
-    for (; i + 32 <= words; i += 32)
-        for (int n = 0; n < 4; n++) {
-            const __m512i x = TERMS(i + 8 * n);
-            sum[n] = _mm512_xor_si512(sum[n], _mm512_clmulepi64_epi128(x, x, 1));
-        }
-    sum[0] = _mm512_xor_si512(_mm512_xor_si512(sum[0], sum[1]), _mm512_xor_si512(sum[2], sum[3]));
-    memcpy(part, &sum[0], sizeof part);
+    for (; i + 32 <= words; i += 32) {
+        ADD(a, i);
+        ADD(b, i + 8);
+        ADD(c, i + 16);
+        ADD(d, i + 24);
+    }
+    a = _mm512_xor_si512(_mm512_xor_si512(a, b), _mm512_xor_si512(c, d));
+    memcpy(part, &a, sizeof part);
     return part[0] ^ part[1] ^ part[2] ^ part[3] ^ sum_carryless(p + 8 * i, words - i, k + i);
 }
 #else
