@@ -774,6 +774,24 @@ def test_batches_of_dense_products(text, dtype):
         assert torch.equal(scorch.einsum(text, x, y), want), form
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_sparse_products_of_short_floats_run_in_steps(dtype):
+    """What they make on the way is float32: 257 is no bfloat16, and 2049 no float16."""
+    large = 256 if dtype is torch.bfloat16 else 2048
+    first, then = (
+        (torch.rand(300, 300, generator=torch.Generator().manual_seed(k)) < 0.1).float() for k in (1, 2)
+    )
+    first[:2], then[0] = 0, 0
+    first[0, :2], first[1, 0], then[0, :2] = 1, 1, torch.tensor([1.0, -1.0])
+    b, a = (scorch.sparse(m, "csr").to(dtype) for m in (then, first))
+    x = torch.ones(300, dtype=dtype)
+    x[0] = large
+    assert str(scorch.explain("ij,jk,k->i", b, a, x)).count("-- step") == 2
+    got = scorch.einsum("ij,jk,k->i", b, a, x)
+    want = then.double() @ (first.double() @ x.double())
+    assert got.dtype is dtype and got[0] == 1 and torch.equal(got, want.to(dtype))
+
+
 @pytest.mark.skipif(not native.has_dots(), reason="the CPU has no products of pairs of bfloat16")
 def test_what_rounds_between_dense_products():
     """Factors that the library makes are rounded, arguments of functions are not."""

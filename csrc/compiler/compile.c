@@ -42,6 +42,7 @@ static void front(Prog *p, const sc_request *rq)
     p->settled = rq->settled;
     memcpy(p->ask_like, rq->ask_like, sizeof p->ask_like);
     p->wide = rq->wide;
+    p->narrow = rq->narrow;
     for (int i = 0; i < rq->nin; i++) prog_declare(p, &rq->in[i], rq->dim[i]);
     parse_program(p, rq->text);
     take_asks(p, rq);

@@ -120,6 +120,7 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
     sc_text_addn(t, flags, sizeof flags);
     sc_text_addn(t, (const char *)rq->ask_like, sizeof rq->ask_like);
     sc_text_addn(t, (const char *)&rq->wide, sizeof rq->wide);
+    sc_text_addn(t, (const char *)&rq->narrow, sizeof rq->narrow);
     for (int k = 0; k < rq->nin; k++) add_spec(t, rq, k);
     for (int r = 0; r < rq->nask; r++) add_format(t, &rq->ask[r]);
     return t->failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;

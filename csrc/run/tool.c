@@ -98,6 +98,7 @@ static int converted(Prog **p, int width, sc_err *err)
             rq->ask[r] = old->ask[r].nlevel ? old->ask[r] : prog_result(old, r)->format;
         memcpy(rq->ask_like, old->ask_like, sizeof rq->ask_like);
         rq->wide = old->wide;
+        rq->narrow = old->narrow;
         rc = sc_compile(g, rq, NULL, width, err);
     }
     sc_text_free(&index);

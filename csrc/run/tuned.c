@@ -95,6 +95,7 @@ static void add_results(const sc_request *rq, sc_text *t)
         sc_text_add(t, "\n");
     }
     if (rq->wide) sc_text_add(t, "wide %x\n", rq->wide);
+    if (rq->narrow) sc_text_add(t, "narrow %s\n", sc_dtype_name(rq->narrow));
     sc_text_add(t, "%s%s%s", rq->skip ? "implicit skip\n" : "", rq->nofold ? "any extents\n" : "",
                 rq->whole ? "one step\n" : "");
 }

@@ -86,8 +86,9 @@ def _kept(expression: str, names: tuple[str, ...], operands: list[torch.Tensor],
         return None
     sparse = {name for name, kind in zip(called, kinds, strict=True) if kind}
     written = expression if names else notation.named(expression, called)
+    wide = "".join(f"{TAB}!wide {k}" for k in range(len(steps) - 1))  # as temporaries, not as results of 16 bits
     split, whole = (
-        known_program("; ".join(text), called, kinds, None, None, "zero")
+        known_program("; ".join(text), called, kinds, None, None, "zero") + wide
         for text in (steps, [*steps[:-1], written])
     )
     met = {k for k, step in enumerate(steps[:-1]) if sparse.intersection(_ACCESSED.findall(step))}

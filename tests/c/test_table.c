@@ -118,6 +118,7 @@ static sc_request variant(int field)
     case 17: set_format(&s->format, "bsr(2,2)"); break;
     case 18: set_format(&s->format, "bsr(2,5)"); break;
     case 19: r.schedule = "order(i, k, j)"; break;
+    case 20: r.narrow = SC_BF16; break;
     default: return (sc_request){.text = NULL};
     }
     return r;

@@ -407,7 +407,7 @@ static void infer_types(Prog *p)
     for (int a = 0; a < p->nassign; a++) real |= is_real(p->assign[a].rhs);
     if (real && t < SC_F16) t = SC_F32;
     p->type = sc_dtype_computed(t);
-    p->result_type = t < SC_F16 ? p->type : t;
+    p->result_type = p->narrow ? p->narrow : t < SC_F16 ? p->type : t;
 }
 
 /* ---- one result ---- */

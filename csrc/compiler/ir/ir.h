@@ -177,8 +177,9 @@ struct Prog {
     sc_format ask[SC_MAXOP];   /* how result r is delivered; Tensor.format is how the kernels make it */
     int8_t ask_like[SC_MAXOP]; /* result r takes the structure of operand ask_like[r] - 1; 0: not asked */
     uint32_t asked;            /* results whose format was asked for */
-    uint32_t apart; /* assignments that read sparse results of those in front: another step (path/apart.c) */
-    uint32_t wide;  /* results that are stored in the type that is computed in */
+    uint32_t apart;  /* assignments that read sparse results of those in front: another step (path/apart.c) */
+    uint32_t wide;   /* results that are stored in the type that is computed in */
+    sc_dtype narrow; /* what the others are stored in, if not SC_BOOL */
     Draft draft;
     struct Choices *choices; /* the nests that settle.c takes from; null with a user's nest */
 };

@@ -30,6 +30,7 @@ typedef struct {
     Product x;
     Part part[MAXFACTOR];
     bool turned;
+    bool many; /* more than two factors have indices: what is formed first may be rounded (step.c) */
     double most; /* what all steps of the path may take until the tree is out of question */
 } Taken;
 
@@ -54,7 +55,7 @@ static bool take_node(Taken *t, const Tree *node, Part *out)
         return true;
     }
     Expr *e = take_kids(t, node, node->size.vars);
-    t->pl->factor = true;
+    t->pl->factor = t->many;
     if (e) e = taken_first(t->pl, e, node->size.vars, node->size.sparse, t->turned, node->size.entries);
     t->pl->factor = false;
     *out = (Part){e, false};
@@ -171,11 +172,14 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     t->x = (Product){.p = pl->p, .kept = expr_free(e)};
     t->x.n = expr_factors(pl->p, e->kid[0], t->part);
     if (t->x.n < 3 || t->x.n > MAXFACTORS) return e;
+    int indexed = 0;
     for (int k = 0; k < t->x.n; k++) {
         factor[k] = t->part[k].e;
+        indexed += expr_free(factor[k]) != 0;
         t->x.factor[k] = tree_size(pl->p, factor[k]);
         if (expr_has(factor[k], O_REDUCE)) return e;
     }
+    t->many = indexed > 2;
     t->x.sparse = a && !sc_format_is_dense(&pl->p->ask[result]);
     t->x.like = like_factor(t, a);
     if (t->x.sparse && a->lhs->tensor->like && t->x.like < 0) return e;

@@ -49,6 +49,21 @@ Tensor *step_temporary(Planner *pl, const Index *ix, int n, bool sparse, double 
 static bool is_temporary(const Planner *pl, int value)
 { return value >= pl->p->nin && pl->value[value]->role == T_WORK; }
 
+/* Made on the way, where the operands of the program are narrower. */
+static bool is_wider(const Planner *pl, int value)
+{
+    const sc_dtype type = pl->p->type;
+    return value >= pl->p->nin && type != pl->p->result_type && pl->value[value]->dtype == type;
+}
+
+/* An operand of the step is such a value. */
+static bool reads(const Planner *pl, const Step *s, bool (*such)(const Planner *, int value))
+{
+    bool any = false;
+    for (int q = 0; q < s->request.nin; q++) any |= such(pl, s->from[q]);
+    return any;
+}
+
 /* A result is as dense as it is to a program that reads it. */
 static bool has_holes(const Planner *pl, int value)
 {
@@ -158,7 +173,10 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, const Expr *
     const Prog *p = pl->p;
     sc_request *rq = &s->request;
     rq->nask = k + 1;
-    if (result < 0 ? lhs->tensor->dtype == p->type : p->wide >> result & 1) rq->wide |= 1u << k;
+    if (result < 0 ? lhs->tensor->dtype == p->type : p->wide >> result & 1)
+        rq->wide |= 1u << k;
+    else if (reads(pl, s, is_wider))
+        rq->narrow = p->result_type;
     if (result < 0)
         rq->ask[k] = lhs->tensor->format;
     else if (!pl->infers || p->asked >> result & 1)
@@ -174,14 +192,6 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, const Expr *
         if (same) rq->ask_like[k] = (int8_t)(q + 1);
     }
     return rq->ask_like[k] != 0;
-}
-
-/* An operand of the step is such a value. */
-static bool reads(const Planner *pl, const Step *s, bool (*such)(const Planner *, int value))
-{
-    bool any = false;
-    for (int q = 0; q < s->request.nin; q++) any |= such(pl, s->from[q]);
-    return any;
 }
 
 /* The result comes out as the program says that it is. */
@@ -236,7 +246,7 @@ static bool take_outcome(const Planner *pl, const Step *s, const sc_outcome *o, 
 static bool same_request(const sc_request *a, const sc_request *b)
 {
     return !strcmp(a->text, b->text) && a->nin == b->nin && a->nask == b->nask && a->wide == b->wide &&
-           a->settled == b->settled && a->schedule == b->schedule &&
+           a->narrow == b->narrow && a->settled == b->settled && a->schedule == b->schedule &&
            !memcmp(a->in, b->in, (size_t)a->nin * sizeof *a->in) &&
            !memcmp(a->dim, b->dim, (size_t)a->nin * sizeof *a->dim) &&
            !memcmp(a->ask, b->ask, (size_t)a->nask * sizeof *a->ask) &&
