@@ -86,7 +86,7 @@ def _kept(expression: str, names: tuple[str, ...], operands: list[torch.Tensor],
         return None
     sparse = {name for name, kind in zip(called, kinds, strict=True) if kind}
     written = expression if names else notation.named(expression, called)
-    wide = "".join(f"{TAB}!wide {k}" for k in range(len(steps) - 1))  # as temporaries, not as results of 16 bits
+    wide = "".join(f"{TAB}!wide {k}" for k in range(len(steps) - 1))  # not rounded, as temporaries are not
     split, whole = (
         known_program("; ".join(text), called, kinds, None, None, "zero") + wide
         for text in (steps, [*steps[:-1], written])

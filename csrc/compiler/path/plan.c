@@ -30,7 +30,7 @@ typedef struct {
     Product x;
     Part part[MAXFACTOR];
     bool turned;
-    bool many; /* more than two factors have indices: what is formed first may be rounded (step.c) */
+    bool many;   /* more than two factors have indices: what is formed first may be rounded (step.c) */
     double most; /* what all steps of the path may take until the tree is out of question */
 } Taken;
 
