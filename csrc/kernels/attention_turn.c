@@ -1,14 +1,21 @@
 /* attention_turn.c: the strips of a mask transposed, from its strips.
  *
  * A block of columns takes, from each block of rows, the columns that fall into
- * it: at most 64 words of 64 bits, a square that is transposed in registers. */
+ * it: at most 64 words of 64 bits, a square that is transposed in registers. Which blocks of rows those are is listed
+ * first, so that time is that of the strips, however many blocks there are. */
 #include <stdatomic.h>
 
 #include "attention_blocks.h"
 
 typedef struct {
+    int64_t rows, at; /* a block of rows, and the first of its strips that falls into a block of columns */
+} square;
+
+typedef struct {
     const sc_strips *from;
     sc_strips *to;
+    int64_t *first; /* square of each block of columns */
+    square *square;
     int64_t *pos;
     int32_t *crd;
     uint64_t *bits;
@@ -29,16 +36,50 @@ static void transpose(uint64_t *m)
         }
 }
 
-static int64_t first_not_below(const int32_t *crd, int64_t lo, int64_t hi, int64_t c)
+/* Behind the strips from p on that lie in the same block of columns, whose last column is below `column`. */
+static int64_t end_of(const sc_strips *f, int64_t p, int64_t end, int64_t column)
 {
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (crd[mid] < c)
-            lo = mid + 1;
-        else
-            hi = mid;
+    while (p < end && f->crd[p] < column) p++;
+    return p;
+}
+
+/* Counts the squares of each block of columns, or lists them, in the order of rows. */
+static void list_squares(turning *t)
+{
+    const sc_strips *f = t->from;
+    for (int64_t m = 0; m < f->batch * f->heads; m++) {
+        const int64_t *pos = f->pos + m * (f->blocks + 1);
+        int64_t *first = t->first + m * t->to->blocks;
+        for (int64_t rb = 0; rb < f->blocks; rb++)
+            for (int64_t p = pos[rb], next; p < pos[rb + 1]; p = next) {
+                const int64_t column = f->crd[p] / f->height;
+                next = end_of(f, p, pos[rb + 1], (column + 1) * f->height);
+                if (t->square)
+                    t->square[first[column]++] = (square){rb, p};
+                else
+                    first[column]++;
+            }
     }
-    return lo;
+}
+
+static bool find_squares(turning *t)
+{
+    const int64_t units = t->to->batch * t->to->heads * t->to->blocks;
+    int64_t n = 0;
+    t->first = sc_zalloc(sizeof *t->first * (size_t)(units + 1));
+    if (!t->first) return false;
+    list_squares(t);
+    for (int64_t u = 0; u < units; u++) {
+        const int64_t count = t->first[u];
+        t->first[u] = n;
+        n += count;
+    }
+    t->square = sc_malloc(sizeof *t->square * (size_t)(n + 1));
+    if (!t->square) return false;
+    list_squares(t);
+    for (int64_t u = units; u > 0; u--) t->first[u] = t->first[u - 1]; /* each has become the next */
+    t->first[0] = 0;
+    return true;
 }
 
 /* Writes the square of row block rb, whose columns are at [lo, hi), to places from `at` on. */
@@ -73,10 +114,9 @@ static void turn_units(void *arg, int id, int n)
         const int64_t matrix = u / to->blocks, column = u % to->blocks * to->height;
         const int64_t *pos = f->pos + matrix * (f->blocks + 1);
         int64_t *here = t->pos + u + matrix, at = t->crd ? here[0] : 0;
-        for (int64_t rb = 0; rb < f->blocks; rb++) {
-            const int64_t lo = first_not_below(f->crd, pos[rb], pos[rb + 1], column);
-            const int64_t hi =
-                first_not_below(f->crd, lo, sc_min(pos[rb + 1], lo + to->height), column + to->height);
+        for (int64_t k = t->first[u]; k < t->first[u + 1]; k++) {
+            const int64_t rb = t->square[k].rows, lo = t->square[k].at;
+            const int64_t hi = end_of(f, lo, pos[rb + 1], column + to->height);
             uint64_t any = 0;
             if (t->crd)
                 at = put(t, rb, lo, hi, column, at);
@@ -136,21 +176,31 @@ int64_t sc_strips_sum(const sc_strips *s, int64_t *pos)
     return n;
 }
 
+static int turn(turning *t, sc_err *e)
+{
+    const sc_strips *from = t->from;
+    sc_strips *to = t->to;
+    to->pos = t->pos = sc_malloc(sizeof *t->pos * (size_t)(to->batch * to->heads * (to->blocks + 1) + 1));
+    if (!t->pos || (from->height > 1 && !find_squares(t))) return sc_error(e, SC_ENOMEM, "out of memory");
+    run(t);
+    to->n = sc_strips_sum(to, t->pos);
+    to->crd = t->crd = sc_malloc(sizeof *t->crd * (size_t)(to->n + 1));
+    to->bits = t->bits = sc_malloc(sizeof *t->bits * (size_t)(to->n + 1));
+    if (from->val) to->val = t->val = sc_malloc(t->size * (size_t)(to->n * to->height + 1));
+    if (!t->crd || !t->bits || (from->val && !t->val)) return sc_error(e, SC_ENOMEM, "out of memory");
+    run(t);
+    return SC_OK;
+}
+
 int sc_strips_turn(const sc_strips *from, int64_t columns, size_t size, sc_strips *to, sc_err *e)
 {
     *to = (sc_strips){.height = from->height, .batch = from->batch, .heads = from->heads};
     to->blocks = (columns + to->height - 1) / to->height;
     turning t = {.from = from, .to = to, .size = size};
-    to->pos = t.pos = sc_malloc(sizeof *t.pos * (size_t)(to->batch * to->heads * (to->blocks + 1) + 1));
-    if (!t.pos) return sc_error(e, SC_ENOMEM, "out of memory");
-    run(&t);
-    to->n = sc_strips_sum(to, t.pos);
-    to->crd = t.crd = sc_malloc(sizeof *t.crd * (size_t)(to->n + 1));
-    to->bits = t.bits = sc_malloc(sizeof *t.bits * (size_t)(to->n + 1));
-    if (from->val) to->val = t.val = sc_malloc(size * (size_t)(to->n * to->height + 1));
-    if (!t.crd || !t.bits || (from->val && !t.val)) return sc_error(e, SC_ENOMEM, "out of memory");
-    run(&t);
-    return SC_OK;
+    const int rc = turn(&t, e);
+    free(t.first);
+    free(t.square);
+    return rc;
 }
 
 void sc_strips_free(sc_strips *s)

@@ -86,7 +86,8 @@ def _chosen(rows: SparseTensor, *rest: bool) -> tuple[Strips, torch.Tensor]:
     """Strips of the height that costs least."""
     best = _made(rows, 64, *rest)
     if rows.nnz < _FULL * best[0].cost():
-        best = min([best, *(_made(rows, height, *rest) for height in (32, 16, 1))], key=lambda x: x[0].cost())
+        for height in (32, 16, 1):  # of a scattered mask they are large: two at once
+            best = min(best, _made(rows, height, *rest), key=lambda x: x[0].cost())
     return best
 
 
