@@ -597,6 +597,18 @@ def test_linear_has_no_weight_to_set():
     close(scorch.nn.Linear.from_dense(fuse_linear_bn_eval(layer, norm))(x), norm(sparse(x)))
 
 
+def test_gradients_of_each_sample_of_linear():
+    layer, x = scorch.nn.Linear(4, 3, density=0.5), torch.arange(8.0).view(2, 4)
+    parameters = {name: p.detach() for name, p in layer.named_parameters()}
+
+    def loss(parameters, row):
+        return torch.func.functional_call(layer, parameters, (row,)).sum()
+
+    grads = torch.func.vmap(torch.func.grad(loss), (None, 0))(parameters, x)
+    assert torch.equal(grads["values"], x[:, layer.weight.indices()[1]])
+    assert torch.equal(grads["bias"], torch.ones(2, 3))
+
+
 @pytest.mark.parametrize("format", ["csr", "csr of rows(<= 2) + coo"])
 @pytest.mark.parametrize("trained", [True, False])
 def test_what_is_written_to_the_weight_of_linear_reaches_the_values_or_is_refused(format, trained):
