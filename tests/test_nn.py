@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.nn.utils import parametrize, prune
+from torch.nn.utils import parametrizations, parametrize, prune
 from torch.nn.utils.fusion import fuse_linear_bn_eval
 from torch.utils.checkpoint import checkpoint
 
@@ -595,6 +595,40 @@ def test_linear_has_no_weight_to_set():
     prune.remove(layer, "weight")
     x = torch.randn(8, 24)
     close(scorch.nn.Linear.from_dense(fuse_linear_bn_eval(layer, norm))(x), norm(sparse(x)))
+
+
+def spectral(weight, normed):
+    made = normed.parametrizations.weight[0]
+    return weight / (made._u @ (weight @ made._v))
+
+
+def by_rows(weight, normed):
+    lengths = normed.parametrizations.weight.original0.detach()
+    return weight * (lengths / torch.linalg.vector_norm(weight, dim=1, keepdim=True))
+
+
+@pytest.mark.parametrize("name, norm", [("spectral_norm", spectral), ("weight_norm", by_rows)])
+@pytest.mark.parametrize("format", ["csr", "ell(4)"])
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated")
+def test_norms_of_the_weight_of_linear_belong_to_the_call(name, norm, format):
+    dense, x = torch.nn.Linear(4, 3), torch.arange(8.0).view(2, 4)
+    with torch.no_grad():
+        dense.weight.copy_((torch.arange(12.0) % 4).view(3, 4))
+    layer = scorch.nn.Linear.from_dense(dense, format)
+    wanted, index = layer(x), layer.weight.indices().long()
+    with pytest.raises(ValueError, match="weight"):
+        getattr(parametrizations, name)(layer)
+    with pytest.raises(KeyError, match="weight"):
+        getattr(torch.nn.utils, name)(layer)
+    assert torch.equal(layer(x), wanted)
+    normed = getattr(parametrizations, name)(dense).eval()
+    y, wanted = F.linear(x, norm(layer.weight, normed), layer.bias), normed(x)
+    close(y, wanted)
+    y.square().sum().backward()
+    wanted.square().sum().backward()
+    originals = normed.parametrizations.weight
+    grad = originals.original.grad if name == "spectral_norm" else originals.original1.grad
+    close(layer.values.grad, grad[index[0], index[1]].where(index[0] >= 0, 0))
 
 
 def test_gradients_of_each_sample_of_linear():
