@@ -6,6 +6,7 @@
  * for, once for a kind of CPU; then every process on it chooses alike. The folder "speeds" of the cache directory keeps
  * the steps as text under a hash of the CPU; what cannot be read is as if it were not there. */
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,13 +188,23 @@ static int64_t cache_size(int level)
 #endif
 }
 
+/* Asked for once: to read what the system says takes as long as to compile a small program. */
+static int64_t cache_bytes[3];
+
+static void ask_for_caches(void)
+{
+    for (int k = 0; k < SC_LEN(cache_bytes); k++) cache_bytes[k] = cache_size(k + 1);
+}
+
 static int team_size(void) { return (int)bucket(sc_team_width()); }
 
 char sc_key_threads(void) { return (char)__builtin_ctz((unsigned)team_size()); }
 
 void sc_process_machine(Prog *p)
 {
-    for (int k = 0; k < 3; k++) p->cache[k] = cache_size(k + 1);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, ask_for_caches);
+    memcpy(p->cache, cache_bytes, sizeof p->cache);
     p->threads = team_size();
     p->speeds = sc_speeds_get();
     p->dots = sc_target_dots(&sc_this_process.target);
