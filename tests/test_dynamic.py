@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch._dynamo.testing
 import torch.nn.functional as F
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import scorch
 from scorch import _C
@@ -457,6 +458,34 @@ def test_transforms_take_it_as_dense():
     assert torch.equal(y, x @ w) and torch.equal(t, x @ w)
     found = torch.func.vmap(lambda x: scorch.dynamic(x[None]) @ w)(x)
     assert torch.equal(found[:, 0], x @ w)
+
+
+TRANSFORMS = {
+    "jvp": lambda f, x: torch.func.jvp(f, (x,), (x,))[1],
+    "vjp": lambda f, x: torch.func.vjp(f, x)[1](f(x))[0],
+    "jacfwd": lambda f, x: torch.func.jacfwd(f)(x),
+    "vmap": lambda f, x: torch.vmap(f)(torch.stack([x, 2 * x])),
+}
+
+
+@pytest.mark.parametrize("kind", TRANSFORMS)
+@pytest.mark.parametrize("rows", [False, True])
+def test_transforms_in_graphs_take_it_as_dense(kind, rows):
+    torch._dynamo.reset()
+    x, w = integers(6, 8, zeros=0.5), integers(8, 3)
+    valid = torch.arange(6) % 2 == 0 if rows else torch.ones(6, dtype=torch.bool)
+    by = valid if rows else "nonzero"
+    call = TRANSFORMS[kind]
+    wanted = call(lambda x: (x * valid[:, None]) @ w, x)
+    transformed = lambda x: call(lambda x: torch.matmul(scorch.dynamic(x, by=by), w), x)  # noqa: E731
+    assert torch.equal(make_fx(transformed)(x)(x), wanted)
+    for backend in ("eager", "aot_eager"):
+        assert torch.equal(torch.compile(transformed, backend=backend)(x), wanted)
+
+
+def test_linearized():
+    x, w = integers(6, 8, zeros=0.5), integers(8, 3)
+    assert torch.equal(torch.func.linearize(lambda x: scorch.dynamic(x) @ w, x)[1](x), x @ w)
 
 
 def test_what_is_refused():

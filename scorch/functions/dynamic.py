@@ -302,12 +302,16 @@ def _counted(x: torch.Tensor, valid: torch.Tensor | None) -> torch.Tensor:
     return x if valid is None else x.masked_fill(~valid.unsqueeze(-1), 0)
 
 
+def dense(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
+    """``multiply`` by operations that every transform knows, also of batches."""
+    x = _counted(x, valid)
+    return torch.matmul(x.mT if turned else x, w)
+
+
 def times(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
     """``multiply``, recorded where a gradient is asked for, and one operator where torch traces."""
     if _torch.is_tracing(x, w):
-        if _torch.is_compiling() or not _torch.in_transform():
-            return torch.ops.scorch.dynamic_product(x, w, valid, turned)
-        return _dense(_counted(x, valid), w, turned)
+        return torch.ops.scorch.dynamic_product(x, w, valid, turned)
     recorded = torch.is_grad_enabled() and _torch.any_requires_grad(x, w)
     return (_Product.apply if recorded else multiply)(x, w, valid, turned)
 
