@@ -1,5 +1,7 @@
 """What works on coordinates, in one graph: its sizes are known to nobody before the call."""
 
+import io
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -303,3 +305,32 @@ def test_a_number_of_an_exported_graph():
 
     d, a = tensor("csr", grad=False)
     torch.testing.assert_close(torch.export.export(Centred(), (a,)).module()(a), d - d.mean())
+
+
+EXPORTED = {
+    "sum": lambda a: a * 2 + a.convert("coo").convert("csr"),
+    "columns": lambda a: a[:, 1:4],
+    "triangle": torch.tril,
+    "put": lambda a: a.index_put((torch.tensor([0, 1]), torch.tensor([1, 5])), torch.tensor([7.0, 8.0])),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_exported_programs_are_read_again(name):
+    """An operator without results, such as unbind of no rows, is written by torch and not read."""
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("a", tensor("csr", False)[1].float())
+
+        def forward(self, x):
+            return EXPORTED[name](self.a) @ x
+
+    x = torch.arange(12.0).view(6, 2)
+    x = x[:3] if name == "columns" else x
+    program = torch.export.export(Module(), (x,))
+    assert not any(n.meta.get("val") in ((), []) for n in program.graph.nodes if n.op == "call_function")
+    torch.export.save(program, file := io.BytesIO())
+    file.seek(0)
+    assert torch.equal(torch.export.load(file).module()(x), numbers(EXPORTED[name](Module().a)) @ x)

@@ -343,7 +343,7 @@ def index_put(
     named = [x.reshape(*x.shape, *(1 for _ in rest)).expand(shape).reshape(-1) for x in at]
     whole = unravel(torch.arange(math.prod(shape), device="cpu"), shape)[at[0].dim() :]
     values = (values.to_dense() if isinstance(values, SparseTensor) else values).expand(shape).reshape(-1)
-    key = ravel(torch.stack([*named, *whole]), input.shape)
+    key = ravel(torch.cat([torch.stack(named), whole]), input.shape)  # of whole there may be no rows
     return _changed(input, key, (_add if accumulate else _overwrite)(values))
 
 

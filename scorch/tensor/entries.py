@@ -34,8 +34,8 @@ def ravel(indices: Sequence[torch.Tensor] | torch.Tensor, shape: Sequence[int]) 
     if not len(shape):
         return indices.new_zeros(indices.shape[1])
     key = indices[0]
-    for coordinates, extent in zip(indices[1:], shape[1:], strict=True):
-        key = key * extent + coordinates
+    for d, extent in enumerate(shape[1:], 1):  # by number: rows[1:] of one row is an operator without results
+        key = key * extent + indices[d]
     return key
 
 
