@@ -794,6 +794,37 @@ def test_torchs_module_compiles_with_padding():
     torch.testing.assert_close(torch.compile(f, backend="aot_eager", fullgraph=True)(mask), f(dense))
 
 
+@pytest.mark.parametrize("masked", (False, True))
+@pytest.mark.parametrize("weights", (False, True))
+@pytest.mark.parametrize("training", (False, True))
+@pytest.mark.parametrize("format", ("csr", "csr of rows(<= 2) + coo"))
+def test_torchs_module_with_sparse_projections(format, training, weights, masked):
+    mask, dense = (m.double() for m in masks_of_a_module()[:2])
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True).double().train(training)
+    x, number = torch.rand(2, 6, 8).double(), torch.arange(256.0).view(32, 8).double() % 7 / 8
+    owners = (layer, "in_proj_weight"), (layer.out_proj, "weight")
+    found = []
+    for given in (dense, mask):
+        for (owner, name), w in zip(owners, number.split([24, 8]), strict=True):
+            setattr(owner, name, torch.nn.Parameter(w if given is dense else scorch.sparse(w, format)))
+        with torch.set_grad_enabled(training):
+            y, w = layer(x, x, x, attn_mask=given if masked else None, need_weights=weights)
+        grads = torch.autograd.grad(y.square().sum(), [getattr(*at) for at in owners]) if training else ()
+        grads = [g.to_dense() if scorch.is_sparse(g) else g for g in grads]
+        found.append((y, w, torch.cat(grads) * (number > 0) if training else None))
+    torch.testing.assert_close(*found)
+
+
+def test_torchs_layer_with_a_sparse_projection_compiles_for_training():
+    layer, x = torch.nn.TransformerEncoderLayer(8, 2, 16, 0, batch_first=True), torch.rand(2, 6, 8)
+    with torch.no_grad():
+        layer.self_attn.out_proj.weight.copy_(torch.eye(8))
+    wanted = layer(x)
+    layer.self_attn.out_proj.weight = torch.nn.Parameter(scorch.sparse(torch.eye(8)))
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(layer, backend="aot_eager", fullgraph=True)(x), wanted)
+
+
 def test_a_graph_of_two_masks_in_inference_says_what_to_do():
     mask, _, (_, padding, _) = masks_of_a_module()
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0, batch_first=True).eval()

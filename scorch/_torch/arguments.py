@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Number
+from types import FunctionType
 
 import torch
 
@@ -41,6 +42,13 @@ _NAMES = {  # what else torch calls an argument
 def under_one_name(kwargs: dict[str, object]) -> dict[str, object]:
     """Keyword arguments under the first of the names that torch takes for each."""
     return {_NAMES.get(name, name): value for name, value in kwargs.items()}
+
+
+def unasked(f: FunctionType) -> FunctionType:
+    """f, Python code of torch, past its question whether a class answers for it: what f calls still asks."""
+    # The question is asked of a tuple, which is not callable.
+    names = tuple(["callable" if n == "has_torch_function" else n for n in f.__code__.co_names])
+    return FunctionType(f.__code__.replace(co_names=names), f.__globals__, f.__name__, f.__defaults__)
 
 
 def one_by_one(args: Sequence, named: Sequence[int] | None) -> tuple[int, ...]:

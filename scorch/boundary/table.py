@@ -114,6 +114,7 @@ _put_any(lambda *matrices, out=None: products.multi_dot(matrices, out=out), "cha
 HANDLERS[torch.sparse.mm] = products.sparse_mm
 HANDLERS[F.linear] = products.linear
 HANDLERS[F.scaled_dot_product_attention] = attention.scaled_dot_product_attention
+HANDLERS[F.multi_head_attention_forward] = _torch.unasked(F.multi_head_attention_forward)
 HANDLERS[torch._transformer_encoder_layer_fwd] = attention.encoder_layer
 HANDLERS[torch._native_multi_head_attention] = masks.refuse
 
