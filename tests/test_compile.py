@@ -482,6 +482,24 @@ def test_graphs_join_what_they_made(f):
     torch.testing.assert_close(torch.compile(joined, backend="aot_eager", fullgraph=True)(a), joined(a))
 
 
+@pytest.mark.parametrize(
+    "f", [torch.ops.aten.add.Tensor, lambda a, b: torch.ops.aten.add.Tensor(b, a, alpha=3)]
+)
+def test_graphs_add_tensors_of_other_structures(f):
+    """As many entries at other places: only gradients that autograd adds are known to share theirs."""
+    x, y = torch.diag(torch.tensor([1.0, 2, 3, 4])), torch.zeros(4, 4)
+    y[0, 1:], y[3, 3] = torch.tensor([5.0, 6, 7]), 8
+    a, b = scorch.sparse(x), scorch.sparse(y)
+    made = torch.compile(f, backend="aot_eager", fullgraph=True)(a, b)
+    assert a.nnz == b.nnz and torch.equal(made.to_dense(), f(x, y))
+
+
+def test_graphs_slice_and_add_in_code_of_torch():
+    d = torch.tensor([[2.0, 0, 4, 0, 0], [0, 8, 0, 2, 6], [4, 0, 0, 6, 2]])
+    made = torch.compile(torch.trapz, backend="aot_eager", fullgraph=True)(scorch.sparse(d))
+    assert torch.equal(made.to_dense(), torch.trapz(d))
+
+
 def test_shapes_are_read_between_graphs():
     """What answers functions of torch is no graph of its own, which would ask itself for the shape."""
 

@@ -126,16 +126,16 @@ def _empty_strided(a: SparseTensor, size, stride, **options: object) -> SparseTe
 def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
     """What autograd adds up: gradients of one structure; elsewhere what the function of torch means.
 
-    In a graph one of them may come from outside, with arrays of its own: of the same tensor, whose they are.
+    In a graph one gradient may come from outside, with arrays of its own: of the same tensor, whose they are.
     A dense gradient, as a user's node may return it, counts at the entries of the other.
     """
-    sparse = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
-    if not sparse and _torch.in_backward():
+    sparse, backward = isinstance(a, SparseTensor) and isinstance(b, SparseTensor), _torch.in_backward()
+    if not sparse and backward:
         like, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
         return like._like((*like._arrays()[:-1], like._val + writing.values_at(like, dense)))
-    alike = sparse and _torch.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
+    alike = sparse and backward and _torch.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
     if not sparse or not (alike or same_structure(a, b)):
-        if not _torch.in_backward():
+        if not backward:
             return HANDLERS[torch.add](a, b, alpha=alpha)
         raise NotImplementedError(
             "gradients of a SparseTensor can be added where they have one structure: two of this one differ"
