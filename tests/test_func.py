@@ -211,6 +211,18 @@ def made(v):
     return scorch.map(a, lambda _: v)
 
 
+@pytest.mark.parametrize("f", [torch.clamp_min, torch.clamp_max, torch.maximum])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_tangents_where_a_value_equals_its_bound(f, sparse):
+    d, bound = torch.tensor([[2.0, 1], [0, 3]]), torch.full((2, 2), 2.0)
+    a, other = scorch.sparse(d), scorch.sparse(bound) if sparse else bound
+    v, step = a.values().clone(), torch.tensor([3.0, 5, 7])
+    got = torch.func.jvp(lambda v: f(scorch.map(a, lambda _: v), other).to_dense(), (v,), (step,))
+    wanted = torch.func.jvp(lambda x: f(x, bound), (d,), (scorch.map(a, lambda _: step).to_dense(),))
+    for x, y in zip(got, wanted, strict=True):
+        assert torch.equal(x, y)
+
+
 @pytest.mark.parametrize("f", OUT_OF_REACH.values(), ids=OUT_OF_REACH)
 @pytest.mark.parametrize("transform", ("vjp", "jvp", "vmap", "functionalize"))
 def test_operators_beneath_a_transform_do_not_take_its_values_for_memory(f, transform):

@@ -405,8 +405,8 @@ SPECIAL = {
 }  # and those of torch.special
 
 
-_RAISED = binary(lambda x, low: torch.clamp(x, min=low), "clamp_min", UNION)
-_LOWERED = binary(lambda x, high: torch.clamp(x, max=high), "clamp_max", UNION)
+_RAISED = binary(torch.clamp_min, "clamp_min", UNION)  # whose tangents at the bound, unlike those of
+_LOWERED = binary(torch.clamp_max, "clamp_max", UNION)  # clamp with one bound, agree with the gradients
 
 
 def clamp(f: Callable, name: str) -> Callable:
