@@ -937,6 +937,15 @@ def test_a_block_diagonal_keeps_the_format(fmt):
     same(torch.block_diag(row, a), torch.block_diag(row, d))
 
 
+@pytest.mark.parametrize("fmt", ["coo", "dense"])
+def test_a_block_diagonal_of_vectors_alone(fmt):
+    """They are rows of a matrix whose format none of them gives."""
+    d, e = torch.tensor([1.0]), torch.tensor([0.0, 2.0])
+    a, b = scorch.sparse(d, fmt), scorch.sparse(e, fmt)
+    for given in ([a, b], [a], [a, e]):
+        same(torch.block_diag(*given), torch.block_diag(*map(plain, given)))
+
+
 @pytest.mark.parametrize("n", [2, 40])
 @pytest.mark.parametrize(
     "join", [torch.block_diag, lambda *ts: torch.cat(ts), lambda *ts: torch.stack(ts, -3)]

@@ -200,7 +200,7 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     format = "csr" if like is None else kept_format(like, range(2))
     tensors = [t.reshape(1, -1) if rank(t) < 2 else t for t in tensors]
     matrices = _in_rows(tensors)
-    if _are_csr(matrices) and format in ("csr", like._fmt):
+    if _are_csr(matrices) and (format == "csr" or format == like._fmt):
         return _beside_csr(matrices).convert(format)
     for t in tensors:
         e = entries(_as_sparse(t))
