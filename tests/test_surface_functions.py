@@ -512,7 +512,7 @@ def test_renorm_is_sparse():
 
 def test_powers_by_tensors():
     d, row = matrix(), torch.arange(1, 7) / 2
-    for exponent in (torch.tensor([2.0]).double(), row, row.expand(8, 6), torch.tensor(3)):
+    for exponent in (torch.tensor([2.0]).double(), row, row.expand(8, 6), torch.tensor(3), np.bool_(True)):
         agree(lambda a, e=exponent: a.abs() ** e, d)
         agree(lambda a, e=exponent: torch.float_power(a.abs(), e), d.float())
     r = row.double().requires_grad_()
@@ -523,6 +523,24 @@ def test_powers_by_tensors():
     for exponent in (torch.zeros(6), -row, scorch.sparse(d), 0, 2j):
         with pytest.raises(NotImplementedError, match="positive exponents only"):
             scorch.sparse(d) ** exponent
+
+
+def test_powers_by_a_batch_of_exponents():
+    d, rows = matrix().abs(), torch.arange(1.0, 13).reshape(2, 6).remainder(4) + 1
+    powers = lambda a: torch.vmap(lambda x: torch.pow(a, x) @ torch.ones(6).double())  # noqa: E731
+    same(powers(scorch.sparse(d))(rows), powers(d)(rows))
+    with pytest.raises(NotImplementedError, match="positive exponents only"):
+        powers(scorch.sparse(d))(rows - 2)
+
+
+def test_common_divisors_and_multiples():
+    d = matrix(dtype=torch.int64)
+    for f in (torch.gcd, torch.lcm):
+        for other in (d.flip(0), d[:1] + 1, torch.tensor(6)):
+            agree(lambda a, f=f, b=other: f(a, b), d)
+            agree(lambda a, f=f, b=other: f(b, a), d)
+        same(f(scorch.sparse(d), scorch.sparse(d.flip(0), "coo")), f(d, d.flip(0)))
+    assert scorch.is_sparse(torch.lcm(scorch.sparse(d), d.flip(0)))
 
 
 @pytest.mark.parametrize(

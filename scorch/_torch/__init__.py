@@ -26,6 +26,7 @@ from .sizes import divides, surely, symbols_in, unknown_size
 from .state import (
     PLAIN,
     Symbol,
+    all_numbers,
     any_requires_grad,
     below_autograd,
     beneath_transforms,

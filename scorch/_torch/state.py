@@ -154,6 +154,13 @@ def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:
     return x.detach()
 
 
+def all_numbers(x: torch.Tensor) -> torch.Tensor:
+    """The numbers of x, those of all elements where it is a batch of torch.vmap."""
+    while is_wrapped(x):
+        x = torch._C._functorch.get_unwrapped(x)
+    return x.detach()
+
+
 outside_graphs = _disable_current_modes  # a with statement: what is computed there has numbers
 
 

@@ -337,7 +337,7 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
 _KINDS = {
     UNION: "add sub subtract maximum minimum fmax fmin ne not_equal lt less gt greater logical_or "
     "logical_xor bitwise_or bitwise_xor hypot atan2 arctan2 nextafter gcd",
-    PRODUCT: "mul multiply logical_and bitwise_and",
+    PRODUCT: "mul multiply logical_and bitwise_and lcm",
     QUOTIENT: "div divide true_divide floor_divide remainder fmod",
     FIRST: "copysign ldexp xlogy bitwise_left_shift bitwise_right_shift",
     DENSE: "eq le less_equal ge greater_equal isclose heaviside igamma igammac logaddexp logaddexp2",
@@ -371,17 +371,17 @@ def _is_positive(x: Number | torch.Tensor) -> bool:
     """Whether all exponents are; a graph, which does not know a tensor's, looks at them in each call."""
     if not isinstance(x, torch.Tensor):
         return x > 0
-    positive = (x > 0).all()
     if not _torch.is_compiling():
-        return bool(positive)
-    torch._assert_async(positive, _POWERS)
+        return bool((_torch.all_numbers(x) > 0).all())
+    torch._assert_async((x > 0).all(), _POWERS)
     return True
 
 
 @partwise
 def power(input: object, exponent: object) -> torch.Tensor:
     """``torch.pow`` with positive exponents, a number or a dense tensor."""
-    plain = not isinstance(exponent, SparseTensor | complex)
+    exponent = _operand(exponent)  # of NumPy, too
+    plain = exponent is not None and not isinstance(exponent, SparseTensor | complex)
     if isinstance(input, SparseTensor) and plain and _is_positive(exponent):
         a = input.coalesce()
         return (_scalar if is_scalar(exponent) else _with_dense)(torch.pow, "pow", a, exponent, False)
