@@ -501,3 +501,36 @@ def test_values_that_require_a_gradient_go_to_coo():
         scorch.sparse(torch.sparse_coo_tensor(i, w, (2, 2)))
     (scorch.coo(i, w, (2, 2)) @ torch.ones(2, 1)).sum().backward()
     assert w.grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("format", ["auto", "coo", "csc"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("index", ["sorted", "shuffled", "repeated", "none"])
+def test_values_that_require_a_gradient_are_placed_by_the_core(index, dtype, format, monkeypatch):
+    monkeypatch.setattr("scorch.tensor.coordinates.distinct", None)
+    i = {
+        "sorted": [[0, 0, 1, 3], [0, 2, 1, 2]],
+        "shuffled": [[3, 0, 1, 0], [2, 2, 1, 0]],
+        "repeated": [[3, 0, 3, 0, 3], [2, 1, 2, 1, 0]],
+        "none": [[], []],
+    }[index]
+    i, v = torch.tensor(i).long(), torch.arange(1, len(i[0]) + 1).to(dtype)
+    w, x = (torch.nn.Parameter(v.clone()) for _ in range(2))
+    a = scorch.coo(i, w, (4, 3), format)
+    dense = torch.zeros(4, 3, dtype=dtype).index_put((i[0], i[1]), x, accumulate=True)
+    first = [torch.autograd.grad((y**2).sum(), z, create_graph=True)[0] for y, z in ((a, w), (dense, x))]
+    second = [torch.autograd.grad((g**2).sum(), z)[0] for g, z in zip(first, (w, x), strict=True)]
+    assert torch.equal(a.to_dense(), dense)
+    assert torch.equal(*first)
+    assert torch.equal(*second)
+    with torch.no_grad():
+        w.zero_()
+    assert torch.equal(a.to_dense(), dense)  # its values are its own
+
+
+def test_repeated_entries_of_many_dimensions_pass_on_gradients():
+    i, w = torch.tensor([[1, 0, 1], [0, 1, 0], [1, 1, 1]]), torch.tensor([1.0, 2, 3], requires_grad=True)
+    a = scorch.coo(i, w, (2, 2, 2))
+    (g,) = torch.autograd.grad((a * a).sum(), w)
+    assert a.values().tolist() == [2, 4]
+    assert g.tolist() == [8, 4, 8]

@@ -9,11 +9,12 @@ import numpy
 import torch
 
 from .. import _C, _torch
-from .entries import Entries, add_up, build, distinct, ravel, summed_type, unravel
+from .entries import Entries, add_up, build, distinct, located, ravel, summed_type, unravel
 from .format import Format, bound
 from .making import (
     MADE,
     apart,
+    core_of_lists,
     expect_cpu,
     extents_of,
     finish,
@@ -25,6 +26,7 @@ from .making import (
 )
 from .sparsetensor import SparseTensor
 from .values import carries
+from .wrapping import from_result
 
 _PIECE = 1 << 20  # edges that are looked at together
 
@@ -55,13 +57,69 @@ def _of_coordinates(
     index_dtype = index_dtype or fitting_dtype(shape, values.shape[0])
     if not carries(values):
         return _made_of(shape, indices, values, format, index_dtype)
+    by_rows = len(shape) == 2 and shape[0] <= 64 * (values.shape[0] + 1024)
+    own = "csr" if by_rows else "coo"
+    found = _placed(shape, indices, values, own, index_dtype) if _is_recorded(values) else None
+    if found is not None:
+        made, slot = found
+        given = values.clone() if slot is None else _Summed.apply(values, (made._val, slot))
+        return finish(made._with_values(given), format, index_dtype)
     with _torch.plainly():
         key, slot = distinct(ravel(torch.stack([x.long() for x in indices]), shape))
         once = Entries(shape, unravel(key, shape), torch.empty(key.numel(), dtype=values.dtype, device="cpu"))
-        by_rows = len(shape) == 2 and shape[0] <= 64 * (key.numel() + 1024)
-        made = build(once, "csr" if by_rows else "coo", index_dtype)
+        made = build(once, own, index_dtype)
     summed = made._with_values(add_up(values, slot, key.numel()))
     return finish(summed, format, index_dtype)
+
+
+# ---- values that require a gradient, in eager calls ----
+class _Summed(_torch.AutogradNode):
+    """The values of a tensor, of values that were given for its entries: each of those has a place there."""
+
+    @staticmethod
+    def forward(ctx, given, made):
+        ctx.set_materialize_grads(False)
+        values, slot = made
+        ctx.save_for_backward(slot)
+        return values
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None if grad is None else grad.index_select(0, *ctx.saved_tensors), None
+
+
+def _is_recorded(values: torch.Tensor) -> bool:
+    """Whether a call on these values is recorded and nothing more."""
+    return values.__class__ in _torch.PLAIN and _C.plain() and not _torch.in_transform()
+
+
+def _placed(
+    shape: tuple[int, ...],
+    indices: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    format: str,
+    index_dtype: torch.dtype,
+) -> tuple[SparseTensor, torch.Tensor | None] | None:
+    """The tensor, and the place of each given value among its own; None: each stays where it was.
+
+    None in all where values were summed in a format whose entries are not searched.
+    """
+    with _torch.plainly():
+        lists, dtype = _lists(shape, indices), values.dtype
+        core = core_of_lists(shape, lists, values.detach().resolve_neg())
+        arrays, perm = _C.convert(core, format, index_dtype == torch.int64, True)
+        made = apart(from_result(*arrays), lists)
+        made = made if made.dtype == dtype else made.to(dtype)
+        if perm is None:
+            return (made, located(made, [x.long() for x in lists])) if format == "csr" else None
+        order = torch.arange(perm.shape[0], device="cpu")
+        return made, None if torch.equal(perm, order) else torch.empty_like(perm).index_copy_(0, perm, order)
+
+
+def _lists(shape: tuple[int, ...], indices: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Coordinates of one type, that the core reads."""
+    lists = [list_of(x, n) for x, n in zip(indices, shape, strict=True)]
+    return [x.long() for x in lists] if len({x.dtype for x in lists}) > 1 else lists
 
 
 def _made_of(
@@ -76,9 +134,7 @@ def _made_of(
             torch.stack([*indices]).long(), values, shape, check_invariants=False, device="cpu"
         )
         return finish(from_coo(coo, format, index_dtype), format, index_dtype)
-    lists = [list_of(x, n) for x, n in zip(indices, shape, strict=True)]
-    if len({x.dtype for x in lists}) > 1:
-        lists = [x.long() for x in lists]
+    lists = _lists(shape, indices)
     made = apart(of_lists(shape, lists, values.resolve_neg(), bound(format, len(shape)), index_dtype), lists)
     return finish(made, format, index_dtype)
 

@@ -12,6 +12,7 @@ import torch
 
 from .. import _C, _torch
 from .conversion import CARRIER
+from .entries import flat_format
 from .format import Format, Layout, bound, has_parts, layout, spelled
 from .sparsetensor import SparseTensor, core_of
 from .values import assemble, carries, needs_grad, tracked
@@ -193,12 +194,16 @@ def of_lists(
     if len(shape) == 2 and (form.parts or (form.text == layout("coo", 2).text and shape[0] <= n)):
         made = of_lists(shape, crd, values, by_rows, index_dtype)  # which sorts by rows, in less memory
         return made.convert(form.text, index_dtype=index_dtype)
+    return _converted(core_of_lists(shape, crd, values), values.dtype, form, index_dtype == torch.int64)
+
+
+def core_of_lists(shape: tuple[int, ...], crd: Sequence[torch.Tensor], values: torch.Tensor) -> _C.Core:
+    """Lists of coordinates, one a dimension, of one type, and values as the core of a tensor."""
+    n = values.numel()
     if n > _INT32.max:
         crd = [x.long() for x in crd]
-    levels = ["compressed(0, nonunique)", *(f"singleton({d}, nonunique)" for d in range(1, len(shape)))]
     arrays = _pos_of_list(n, crd[0]), *crd, _carried(values).contiguous()
-    core = _C.Core(layout(", ".join(levels), len(shape)).text, shape, arrays, False)
-    return _converted(core, values.dtype, form, index_dtype == torch.int64)
+    return _C.Core(flat_format(len(shape)), shape, arrays, False)
 
 
 def apart(made: SparseTensor, lists: Sequence[torch.Tensor]) -> SparseTensor:
