@@ -412,3 +412,14 @@ def test_windows_and_shuffles():
     ):  # fmt: skip
         with pytest.raises(NotImplementedError, match=f"no {option}.*{advice}"):
             F.embedding(index, table, **{option: value})
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_the_norm_of_all_entries_is_that_of_the_values(dtype, keepdim, monkeypatch):
+    monkeypatch.setattr("scorch.functions.reduce.sum_", None)
+    dense = torch.tensor([[3.0, 0, 0], [0, 0, -4]], dtype=dtype)
+    got = torch.linalg.vector_norm(scorch.sparse(dense), keepdim=keepdim)
+    assert got.dtype == dtype
+    assert torch.equal(got, torch.linalg.vector_norm(dense, keepdim=keepdim))
+    assert torch.equal(scorch.sparse(dense).norm(), dense.norm())

@@ -394,6 +394,10 @@ def vector_norm(
     a = input.coalesce() if dtype is None else input.coalesce().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
+    dims = dims_of(dim, a._ndim)
+    values = _alone(a, dims) if ord == 2 else None
+    if values is not None:
+        return _kept(torch.linalg.vector_norm(values), dims, keepdim)
     if a.dtype in HALVES:  # their powers are beyond them
         return vector_norm(widened(a), ord, dim, keepdim).to(a.dtype)
     size = a if ord == 2 else a.abs()  # the square of |x| has no second derivative at zero
