@@ -465,6 +465,22 @@ def test_plan_and_optimize():
     assert a.memory()["derived"] == {}
 
 
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(2,3)"])
+def test_what_becomes_of_a_transpose_leaves_the_tensor_alone(format):
+    """A keeps its transpose, which is handed out as it is."""
+    d = matrix()
+    a, x = scorch.sparse(d, format), torch.ones(8)
+    a.T.data = scorch.sparse(matrix(1, rows=6, cols=8), format)
+    assert torch.equal(a.to_dense(), d) and torch.equal(a.T.to_dense(), d.T)
+    leaf = a.T.requires_grad_()
+    (leaf @ x).sum().backward()
+    assert leaf.grad is not None
+    assert not a.T.requires_grad and not (a.T @ x).requires_grad and a.T.grad is None
+    torch.utils.swap_tensors(a.T, scorch.sparse(torch.eye(8, 6), format))
+    assert torch.equal(a.T @ x, d.T @ x)
+    assert a.T is a.T
+
+
 def test_repr():
     text = repr(scorch.sparse(matrix(), "csr"))
     assert text.startswith("SparseTensor(csr, 8x6, nnz=") and "density=" in text and "float32" in text

@@ -221,6 +221,11 @@ def _share(made: SparseTensor, a: SparseTensor, order: tuple[int, ...]) -> None:
         made.__dict__["_origin"] = core_of(first)
 
 
+def _is_untouched(made: SparseTensor, a: SparseTensor) -> bool:
+    """Whether nobody who was given ``made``, which a keeps, has made it another tensor or a leaf."""
+    return made._val is a._val and not _torch.any_requires_grad(made)
+
+
 def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     """Dimensions in another order: the arrays stay, their dimensions are relabelled."""
     n = a._ndim
@@ -230,7 +235,7 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     if n < 2:
         return a
     kept = {} if _torch.is_compiling() else a.__dict__.setdefault("_relabelled", {})
-    if order not in kept:
+    if order not in kept or not _is_untouched(kept[order], a):
         form = layout(relabelled(a._fmt, n, order), n)
         kept[order] = _torch.lasting(lambda: wrap(form, [a.shape[d] for d in order], a._arrays()))
         _share(kept[order], a, order)
