@@ -167,6 +167,32 @@ def test_types_that_are_only_stored(name):
     assert scorch.sparse(twice).to_dense().double().item() == 3
 
 
+@pytest.mark.parametrize("name", ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("form", ["csr of band(0,0) + csr", "csr of nearest(1,2) + coo", "hyb(1,2)"])
+def test_types_that_are_only_stored_have_parts(name, form):
+    dtype = getattr(torch, name)
+    d = torch.tensor([[1, 2, 0, 3], [0, 4, 0, 0], [5, 6, 7, 8], [0, 0, 0, 9]]).to(dtype)
+    d[2, 1] = min(torch.iinfo(dtype).max, 2**63 - 1) if name.startswith("u") else 240
+    a, parts = scorch.sparse(d, "csr"), scorch.sparse(d.double(), form).parts
+    p = a.convert(form)
+    assert [part.nnz for part in p.parts] == [part.nnz for part in parts]
+    for got, want in zip(p.parts, parts, strict=True):
+        assert torch.equal(got.to_dense().double(), want.to_dense().to(dtype).double())
+    for b in (p, p.convert("csr"), p.T.convert(form).T, torch.cat([p, p])[:4]):
+        assert b.dtype == dtype and torch.equal(b.to_dense().double(), d.double())
+    d[2, 1] = 0
+    a = scorch.sparse(d, "csr")
+    assert torch.equal(scorch.parts(a, a).to_dense().double(), 2 * d.double())
+
+
+@pytest.mark.parametrize("name", ["uint16", "uint32", "uint64"])
+def test_the_largest_unsigned_numbers_are_taken_first(name):
+    most = 2 ** int(name[4:]) - 1
+    d = torch.tensor([[1, most, 2, 0]], dtype=getattr(torch, name))
+    first = scorch.sparse(d, "csr").convert("csr of nearest(1,4) + csr").parts[0]
+    assert first.nnz == 1 and first.to_dense()[0, 1].item() == most
+
+
 def test_types_that_are_refused():
     for x in (torch.ones(2, 2, dtype=torch.complex64), torch.ones(2, 2).to(torch.float8_e8m0fnu)):
         with pytest.raises(TypeError, match="real type"):

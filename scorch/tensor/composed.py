@@ -286,16 +286,16 @@ def deal(a: SparseTensor, form: Layout, index: torch.dtype) -> SparseTensor:
     with _torch.plainly():
         csr = a.convert("csr")
         at = csr.indices().long()
-        size = csr._val.abs() if csr._val.dtype != torch.bool else csr._val.long()
-        place, structure, source = torch.arange(1, csr.nnz + 1, device="cpu"), [], []
+        left, place = csr._val, torch.arange(1, csr.nnz + 1, device="cpu")
+        structure, source = [], []
         for part, rule in zip(form.parts, form.rules, strict=True):
             mask = torch.ones_like(place, dtype=torch.bool)
             if rule:
-                mask = _taken(part, rule, Left(tuple(a.shape), at, size), index)
+                mask = _taken(part, rule, Left(tuple(a.shape), at, left), index)
             e = Entries(tuple(a.shape), at[:, mask], place[mask])
             *arrays, numbers = build(e, part.text, index)._arrays()
             structure, source = [*structure, *arrays], [*source, numbers]
-            at, size, place = at[:, ~mask], size[~mask], place[~mask]
+            at, left, place = at[:, ~mask], left[~mask], place[~mask]
     values = a.convert("csr").values()
     values = torch.cat([values.new_zeros(1), values])[torch.cat(source)]  # 0: nothing is stored there
     return assemble(form, tuple(a.shape), [*structure, values])

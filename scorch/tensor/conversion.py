@@ -10,18 +10,11 @@ import torch
 
 from .. import _C, _torch
 from . import rooms
-from .entries import build, csr_indices, entries, rearranged
+from .entries import CARRIER, build, csr_indices, entries, rearranged
 from .format import Format, Layout, bound, is_composed, layout, relabelled, words_at
 from .sparsetensor import SparseTensor, core_of, known_core, sound
 from .values import assemble, is_plain, needs_grad, renewed, tracked, viewed
 from .wrapping import fresh, wrap
-
-_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
-CARRIER = {
-    **dict.fromkeys((torch.float16, torch.bfloat16, *_FLOAT8), torch.float32),
-    **dict.fromkeys((torch.int8, torch.uint8, torch.uint16), torch.int32),
-    **dict.fromkeys((torch.uint32, torch.uint64), torch.int64),
-}  # types whose duplicates are summed in a wider one, or that the extension only moves
 
 
 def _carried(a: SparseTensor, body: Callable[[SparseTensor], torch.Tensor]) -> torch.Tensor:

@@ -76,6 +76,12 @@ def canonical(shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor)
 
 
 HALVES = torch.float16, torch.bfloat16
+_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
+CARRIER = {
+    **dict.fromkeys((*HALVES, *_FLOAT8), torch.float32),
+    **dict.fromkeys((torch.int8, torch.uint8, torch.uint16), torch.int32),
+    **dict.fromkeys((torch.uint32, torch.uint64), torch.int64),
+}  # types whose duplicates are summed in a wider one, or that can only be moved
 
 
 def summed_type(dtype: torch.dtype) -> torch.dtype:
@@ -84,10 +90,10 @@ def summed_type(dtype: torch.dtype) -> torch.dtype:
 
 
 def add_up(values: torch.Tensor, slot: torch.Tensor, n: int) -> torch.Tensor:
-    """Sums [n] of the values of each slot; half types add in float32, bool is "any"."""
+    """Sums [n] of the values of each slot; narrow types add in a wider one, bool is "any"."""
     if values.dtype == torch.bool:
         return values.new_zeros(n, dtype=torch.int64).index_add(0, slot, values.long()) > 0
-    dtype = summed_type(values.dtype)
+    dtype = CARRIER.get(values.dtype, values.dtype)
     _torch.find_room(n, dtype.itemsize, "sums")
     return values.new_zeros(n, dtype=dtype).index_add(0, slot, values.to(dtype)).to(values.dtype)
 

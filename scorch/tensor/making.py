@@ -11,8 +11,7 @@ import numpy
 import torch
 
 from .. import _C, _torch
-from .conversion import CARRIER
-from .entries import flat_format
+from .entries import CARRIER, flat_format
 from .format import Format, Layout, bound, has_parts, layout, spelled
 from .sparsetensor import SparseTensor, core_of
 from .values import assemble, carries, needs_grad, tracked

@@ -22,7 +22,7 @@ class Left(NamedTuple):
 
     shape: tuple[int, int]
     at: torch.Tensor  # [2, n] row and column, row by row
-    size: torch.Tensor  # [n] how large each value is
+    values: torch.Tensor  # [n]
 
 
 class Kind(NamedTuple):
@@ -96,10 +96,17 @@ def _in_band(left: Left, low: int, high: int) -> torch.Tensor:
     return (offset >= low) & (offset <= high)
 
 
+def _sizes(values: torch.Tensor) -> torch.Tensor:
+    """How large each value is, in a type that torch can sort."""
+    if values.is_floating_point() and values.itemsize == 1:
+        values = values.float()
+    return values.abs() if values.dtype.is_signed else values
+
+
 def _largest(left: Left, n: int, m: int, dim: int) -> torch.Tensor:
     """The n largest of each m neighbours along a dimension; of equal ones the first."""
     group = left.at[1 - dim] * (-(-left.shape[dim] // m)) + left.at[dim] // m
-    order = torch.argsort(left.size, descending=True, stable=True)
+    order = torch.argsort(_sizes(left.values), descending=True, stable=True)
     order = order[torch.argsort(group[order], stable=True)]
     _, count = torch.unique_consecutive(group[order], return_counts=True)
     first = torch.repeat_interleave(count.cumsum(0) - count, count)
