@@ -105,6 +105,19 @@ def test_a_choice_is_used_at_once_and_explained(folder):
     assert len(files(folder)) == 1 and files(folder)[0].stat().st_mode & 0o777 == 0o600
 
 
+def test_a_choice_for_parts_is_explained():
+    dense, a, x = operands()
+    p = a.convert("csr of band(-3,3) + csr")
+    assert torch.equal(p @ x, dense @ x) and "tuned on" not in p.plan(16)
+    before = scorch.stats()["tuned"]
+    keep(lambda: p @ x, SLOW)
+    assert torch.equal(p @ x, dense @ x) and scorch.stats()["tuned"] == before + 1
+    assert f"by {SLOW}" in scorch.explain(PRODUCT, p, x) and f"by {SLOW}" in p.plan(16)
+    keep(lambda: x.T @ p, SLOW)
+    assert torch.equal(x.T @ p, x.T @ dense)
+    assert f"by {SLOW}" in scorch.explain(PRODUCT, x.T, p)
+
+
 def test_another_process_finds_it(folder):
     dense, a, x = operands()
     keep(lambda: a @ x, SLOW)

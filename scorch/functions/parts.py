@@ -155,7 +155,7 @@ def fast_product(
     if type(x) is not torch.Tensor or not 0 < x.dim() < 3:
         return NotImplemented
     given = (x, a) if last else (a, x)
-    found = quickly(texts[x.dim() - 1], (), given, "dense", None, "zero", out)
+    found = quickly(texts[x.dim() - 1], (), given, None, None, "zero", out)
     return found if found is NotImplemented else found[0]
 
 

@@ -60,7 +60,7 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
         return product(left, x.t().contiguous(), MATMUL).t().contiguous()
     if is_composed(a._fmt):
         given = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
-        return expressions.einsum(EINSUM[kind][x.dim() - 1], *given, format="dense")
+        return expressions.einsum(EINSUM[kind][x.dim() - 1], *given)
     if _torch.is_tracing(x):
         return product_op(a, x, kind)
     return recorded_product(a, x, kind) if needs_grad(a, x) else run_product(a, x, kind)
