@@ -409,6 +409,16 @@ def test_schedules_that_were_printed_go_back(form, text):
         same(again(**given), wanted)
 
 
+def test_nests_of_steps_over_parts_are_refused():
+    given = {"P": scorch.sparse(matrix(), "hyb(1,2)"), "X": dense(matrix().shape[1], 5)}
+    text = "C[i,k] = P[i,j] * X[j,k]"
+    kernel = scorch.compile(text, **given)
+    assert "-- step 1" in kernel.schedule
+    with pytest.raises(ValueError, match="those of the steps of a program"):
+        scorch.evaluate(text, schedule=kernel.schedule, **given)
+    assert scorch.compile(text, schedule=kernel.directives, **given).schedule == kernel.schedule
+
+
 @pytest.mark.parametrize(
     ("form", "schedule", "said"),
     [

@@ -475,6 +475,16 @@ def test_steps_that_are_none_are_refused(expression: str, schedule: str, said: s
         scorch.compile(expression, *operands, schedule=schedule)
 
 
+def test_nests_of_steps_are_refused():
+    a, x = graph(200, 8), torch.rand(200)
+    kernel = scorch.compile("ij,jk,k->i", a, a, x)
+    assert "-- step 2" in kernel.schedule
+    with pytest.raises(ValueError, match="those of the steps of a program"):
+        scorch.compile("ij,jk,k->i", a, a, x, schedule=kernel.schedule)
+    again = scorch.compile("ij,jk,k->i", a, a, x, schedule=kernel.directives)
+    assert again.schedule == kernel.schedule
+
+
 @pytest.mark.parametrize("words", ["path(A (B C))", " path ( A(B C) )", "path()", "path ( )"])
 def test_blanks_do_not_matter(words: str):
     a, x = graph(50, 3), torch.rand(50)

@@ -35,6 +35,17 @@ static const char *asked_path(const sc_request *rq)
     return n || path_asks_steps(rq->schedule) ? rq->schedule : NULL;
 }
 
+/* What is printed of steps is a nest for each of them: none is that of the program. */
+static void refuse_steps(Prog *p, const char *schedule)
+{
+    int n = 0;
+    sscanf(schedule, " -- step %n", &n);
+    if (n)
+        fail(p, SC_EVALUE, -1,
+             "schedule: expected one loop nest, got those of the steps of a program: pass its directives, "
+             "or what is asked of the steps that read an operand, as in A: tile(k: 32)");
+}
+
 static void front(Prog *p, const sc_request *rq)
 {
     p->skip = rq->skip;
@@ -49,8 +60,10 @@ static void front(Prog *p, const sc_request *rq)
     if (asked_path(rq)) return;
     if (rq->schedule && wishes_text(p, rq->schedule))
         p->wishes = sc_arena_printf(&p->arena, "%s", rq->schedule);
-    else if (rq->schedule)
+    else if (rq->schedule) {
+        refuse_steps(p, rq->schedule);
         nest_twins(p, p->draft.nest = nest_parse(p, rq->schedule, 0, NULL));
+    }
 }
 
 typedef struct { /* what a program is compiled from, and to */

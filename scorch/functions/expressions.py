@@ -411,14 +411,17 @@ class Kernel:
 
     @property
     def schedule(self) -> str:
-        """The loop nest, in the text that ``schedule=`` takes."""
+        """The loop nest, in the text that ``schedule=`` takes.
+
+        Of a program in steps, the nest of each; ``directives`` go back there.
+        """
         return _C.text(self._program, self._example, "nest")
 
     @property
     def directives(self) -> str:
         """The schedule in short, which ``schedule=`` takes too: ``order(i, j, k) parallel(i)``.
 
-        Empty where a loop nest was passed.
+        Empty where a loop nest was passed, and of steps that no order of contraction says.
         """
         return _C.text(self._program, self._example, "schedule").strip()
 

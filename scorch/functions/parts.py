@@ -179,7 +179,9 @@ def _find(
         if not apart:
             raise ValueError(_NO_PARTS)
         return apart, asked, in_program(of_each, _letters(names, len(xs)), apart)
-    if schedule is None or (apart and is_printed(schedule, text, apart)):
+    if not schedule:  # empty where steps are no product's: what was printed goes back
+        return apart, asked, None
+    if apart and is_printed(schedule, text, apart):
         return apart, asked, schedule
     return None, asked, None
 
