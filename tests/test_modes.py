@@ -7,6 +7,7 @@ looking for anomalies, and modes that see every call.
 import contextlib
 import copy
 import io
+from functools import partial
 
 import pytest
 import torch
@@ -197,6 +198,33 @@ def test_writes_to_what_was_made_in_inference_mode_are_seen(case, format):
         b = scorch.sparse(a.to_dense().clone(), format)
         torch.testing.assert_close(dense(f(a, *operands)), dense(f(b, *operands)))
         a.values().mul_(1.5)
+
+
+NAMED = torch.tensor([0, 1]), torch.tensor([2, 1])
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "dcsr"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: lambda A: scorch.attention(*[torch.arange(12.0).view(3, 4) / 8] * 3, A),
+        lambda: lambda A: A[NAMED],
+        lambda: lambda A: torch.take(A, NAMED[1]),
+        lambda: partial(scorch.nn.GCNConv(4, 4), torch.arange(12.0).view(3, 4)),
+        lambda: partial(scorch.nn.SAGEConv(4, 4), torch.arange(12.0).view(3, 4)),
+        lambda: partial(scorch.nn.GATConv(4, 4), torch.arange(12.0).view(3, 4)),
+    ],
+    ids=["attention", "items", "take", "gcn", "sage", "gat"],
+)
+@torch.inference_mode()
+def test_writes_to_structure_made_in_inference_mode_are_seen(make, format):
+    a = scorch.sparse(torch.tensor([[1.0, 2, 0], [0, 3, 0], [0, 0, 4]]), format)
+    b = scorch.sparse(torch.tensor([[1.0, 0, 2], [0, 3, 0], [0, 0, 4]]), format)
+    f = make()
+    assert not torch.allclose(f(a), f(b))
+    f(a)
+    a.crd(1)[1] = 2
+    torch.testing.assert_close(f(a), f(b))
 
 
 @torch.inference_mode()

@@ -96,9 +96,11 @@ def contents(*tensors: torch.Tensor) -> bytes:
     return _C.fingerprint(tuple([x if x.is_contiguous() else x.contiguous() for x in tensors]))
 
 
-def version_of_structure(x: torch.Tensor) -> int:
-    """What is another when pos or crd was written to by torch; nobody else should, so they are not read."""
-    return 0 if x.is_inference() else x._version
+def version_of_structure(x: torch.Tensor) -> int | bytes:
+    """What is another when pos or crd was written to by torch; nobody else should, so they are not read, but
+    where torch counts no versions.
+    """
+    return contents(x) if x.is_inference() else x._version
 
 
 def is_array(x: object) -> bool:

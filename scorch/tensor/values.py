@@ -239,7 +239,7 @@ def once(a: SparseTensor) -> SparseTensor:
     return a.coalesce()
 
 
-def versions(a: SparseTensor) -> tuple[int, ...]:
+def versions(a: SparseTensor) -> tuple[int | bytes, ...]:
     """Those of the arrays of structure: other ones when torch wrote to them."""
     return tuple([_torch.version_of_structure(array) for array in a._arrays()[:-1]])
 
