@@ -239,6 +239,25 @@ def test_hypersparse_matrices_are_joined_and_cut(form):
     assert a.flip(0).convert("coo").indices().tolist() == [[0, n - 2], [9, 5]]
 
 
+@pytest.mark.parametrize("form", ["coo", "dcsr", "dcsc", "csr", "csc"])
+def test_turns_take_no_table_of_an_extent(form):
+    """Of 2**42 numbers there would be no room."""
+    n, dim = 2**42, 0 if form == "csc" else 1
+    short, long = torch.tensor([0, 0, 2]), torch.tensor([5, n - 1, 9])
+
+    def made(long):
+        at, shape = ((short, long), (5, n)) if dim else ((long, short), (n, 5))
+        return scorch.coo(torch.stack(at), [1.0, 2.0, 3.0], shape, format=form)
+
+    a = made(long)
+    for got, moved in (
+        (a.flip(dim), n - 1 - long),
+        (a.roll(1, dim - 2), (long + 1) % n),
+        (a.roll((-7, 2), (dim, dim)), (long - 5) % n),
+    ):
+        assert got.format == form and torch.equal(got, made(moved))
+
+
 @pytest.mark.parametrize("form", ["csr", "bsr(4,4)", "bsc(4,4)", "ell(4)", "dia(4)", "hyb(1,4)"])
 def test_a_new_last_dimension_takes_no_table_of_the_others(form):
     n = 4000

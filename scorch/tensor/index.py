@@ -194,6 +194,15 @@ def selects(a: SparseTensor) -> bool:
     return a._fmt in ("csr", "csc") or is_listed(a)
 
 
+def reorders(a: SparseTensor, dims: Sequence[int]) -> bool:
+    """Whether such selections of all of these dimensions take less time than renumbering entries."""
+    if not selects(a):
+        return False
+    own = {"csr": 0, "csc": 1}.get(a._fmt)  # along which a has a position for each
+    tables = [a._shape[d] for d in {axis(d, 2) for d in dims} - {own}]
+    return not any(is_longer(4 * n, a._val.shape[0]) for n in tables)  # they are filled and inverted
+
+
 def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     """One selection a dimension; integers drop theirs."""
     chosen = list(chosen)

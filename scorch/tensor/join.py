@@ -33,7 +33,7 @@ from .entries import (
     unravel,
 )
 from .format import fills, layout
-from .index import axes, axis, index_select, narrow, select_all, selects
+from .index import axes, axis, index_select, narrow, reorders, select_all, selects
 from .making import of_torch, sparse
 from .sparsetensor import SparseTensor, rank, sound
 from .values import assemble
@@ -339,7 +339,7 @@ def flip(input: SparseTensor, *axes: int | Sequence[int], dims: Sequence[int] | 
     rows = {axis(d, input._ndim) for d in _torch.one_by_one(axes, dims)}
     if not input._ndim:
         return input
-    if rows and selects(input):
+    if rows and reorders(input, rows):
         return _reordered(input, {d: torch.arange(input.shape[d] - 1, -1, -1, device="cpu") for d in rows})
     e = entries(input)
     indices = torch.stack([e.shape[d] - 1 - row if d in rows else row for d, row in enumerate(e.indices)])
@@ -362,7 +362,7 @@ def roll(
     shifts, dims = ([x] if isinstance(x, int | torch.SymInt) else list(x or ()) for x in (shifts, dims))
     if len(shifts) != max(len(dims), 1):
         raise ValueError(f"roll: expected a shift for each dimension, got {shifts} for {dims}")
-    if dims and selects(input):
+    if dims and reorders(input, dims):
         places = {axis(d, 2): torch.arange(input.shape[d], device="cpu") for d in dims}
         for shift, d in zip(shifts, dims, strict=True):
             places[axis(d, 2)] = (places[axis(d, 2)] - shift) % max(input.shape[d], 1)
