@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.testing import assert_close
 
 import scorch
@@ -211,6 +212,44 @@ def test_a_triangle_drops_what_is_no_number():
     for bad in (torch.nan, torch.inf):
         dense = torch.tensor([[1.0, bad], [2.0, 3.0]])
         assert torch.equal(scorch.sparse(dense, "csr").tril_().to_dense(), dense.tril())
+
+
+NOTHING = torch.zeros(0, 6, dtype=torch.long)
+COPIES = {
+    "repeat": lambda a: a.repeat(1, 1),
+    "repeat, a new dimension": lambda a: a.repeat(1, 1, 1),
+    "tile": lambda a: a.tile((1, 1)),
+    "rot90": lambda a: a.rot90(0),
+    "rot90, all around": lambda a: torch.rot90(a, 4),
+    "pad": lambda a: F.pad(a, (0, 0)),
+    "pad, no pairs": lambda a: F.pad(a, (), value=2.0),
+    "pad by zeros": lambda a: F.pad(a, (0, 2, 1, 0)),
+    "matrix_power": lambda a: torch.linalg.matrix_power(a, 1),
+    "chain_matmul": lambda a: torch.chain_matmul(a),
+    "diag_embed": lambda a: torch.diag_embed(a),
+    "scatter": lambda a: a.scatter(0, NOTHING, torch.zeros(0, 6)),
+    "scatter_add": lambda a: a.scatter_add(0, NOTHING, torch.zeros(0, 6)),
+    "scatter_reduce": lambda a: a.scatter_reduce(0, NOTHING, torch.zeros(0, 6), "amax"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:torch.chain_matmul")
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("name", COPIES)
+def test_what_is_no_view_in_torch_is_a_copy(name, fmt):
+    """Also where nothing changes: what is written to the result stays there."""
+    f, dense = COPIES[name], torch.tensor([[1.0, 2.0], [0.0, 3.0]]).repeat(3, 3).tril()
+    a = scorch.sparse(dense, fmt)
+    made = f(a)
+    same(made, f(dense))
+    made.requires_grad_()
+    assert not a.requires_grad
+    made.detach().zero_()
+    same(a, dense)
+    a.requires_grad_()
+    (2 * f(a)).sum().backward()
+    there = dense != 0  # blocks have gradients at their zeros too
+    assert_close(a.grad.to_dense()[there], torch.full((int(there.sum()),), 2.0))
 
 
 # ---- what is refused ----

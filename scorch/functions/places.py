@@ -143,7 +143,7 @@ def scatter(
 ) -> torch.Tensor:
     """``torch.scatter``, sparse: of several numbers for one place the last is written."""
     if not index.numel():
-        return input
+        return input.clone()
     dim, src = axis(dim, input._ndim), value if src is None else src
     if isinstance(src, torch.Tensor) and src.dim():
         values = _source("scatter", src, index)
@@ -159,7 +159,7 @@ def scatter(
 def scatter_add(input: SparseTensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
     """``torch.scatter_add``, sparse."""
     if not index.numel():
-        return input
+        return input.clone()
     dim = axis(dim, input._ndim)
     values = _source("scatter_add", src, index)
     return _changed(input, _keys("scatter_add", input, dim, index), _add(values))
@@ -184,7 +184,7 @@ def scatter_reduce(
 ) -> torch.Tensor:
     """``torch.scatter_reduce``, sparse; what is missing takes part as zero, as ``include_self`` says."""
     if not index.numel():
-        return input
+        return input.clone()
     dim = axis(dim, input._ndim)
     values = _source("scatter_reduce", src, index)
     key = _keys("scatter_reduce", input, dim, index)

@@ -390,7 +390,7 @@ def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -
             f"multi_dot: expected matrices, the first and the last perhaps vectors, got "
             f"{[rank(x) for x in tensors]} dimensions: use torch.matmul for batches"
         )
-    return torch.matmul(reduce(torch.matmul, first), last, out=out) if first else last
+    return torch.matmul(reduce(torch.matmul, first), last, out=out) if first else last.clone()
 
 
 def matrix_power(input: SparseTensor, n: int) -> SparseTensor:
@@ -404,9 +404,11 @@ def matrix_power(input: SparseTensor, n: int) -> SparseTensor:
         )
     if n == 0:
         return torch.diag(sparse(torch.ones(input.shape[0], dtype=input.dtype, device="cpu")))
-    half = matrix_power(input, n // 2) if n > 1 else None
-    square = input if half is None else half @ half
-    return square @ input if n > 1 and n % 2 else square
+    if n == 1:
+        return input.clone()
+    half = input if n < 4 else matrix_power(input, n // 2)
+    square = half @ half
+    return square @ input if n % 2 else square
 
 
 def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:

@@ -393,7 +393,7 @@ def repeat(
     for dim, times in enumerate(repeats):
         if times != 1:
             input = _copies(input, times, dim) if times else input.narrow(dim, 0, 0)
-    return input
+    return input.clone() if all(n == 1 for n in repeats) else input
 
 
 def _copies(a: SparseTensor, times: int, dim: int) -> torch.Tensor:
@@ -499,7 +499,7 @@ def diag_embed(input: SparseTensor, offset: int = 0, dim1: int = -2, dim2: int =
     *rest, n = e.shape
     side, place = n + abs(offset), e.indices[-1:]
     indices = torch.cat([e.indices[:-1], place + max(-offset, 0), place + max(offset, 0)])
-    made = build(Entries((*rest, side, side), indices, e.values), "csr", input.index_dtype)
+    made = build(Entries((*rest, side, side), indices, e.values.clone()), "csr", input.index_dtype)
     return movedim(made, (-2, -1), (dim1, dim2))
 
 
@@ -509,7 +509,7 @@ def pad(
     """``F.pad``; negative numbers cut off."""
     if mode != "constant":
         return _pad_from_inside(input, list(pad), mode)
-    if value or (input._ndim > 2 and _torch.in_attention()):  # which sees zeros
+    if pad and (value or (input._ndim > 2 and _torch.in_attention())):  # which sees zeros
         return _pad_with(input, list(pad), value or 0)
     if len(pad) % 2 or len(pad) > 2 * input._ndim:
         raise ValueError(f"pad: expected pairs for at most {input._ndim} dimensions, got {tuple(pad)}")
@@ -524,6 +524,8 @@ def pad(
         inside = (indices >= 0) & (indices < torch.tensor(shape, device="cpu")[:, None])
         at = places(inside.all(0))
         indices, e = indices[:, at], e._replace(values=e.values[at])
+    else:  # what is changed in place later is not the input
+        e = e._replace(values=e.values.clone())
     return build(Entries(tuple(shape), indices, e.values), kept_format(input, range(n)), input.index_dtype)
 
 
@@ -563,7 +565,7 @@ def rot90(input: SparseTensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Spar
     """``torch.rot90``."""
     first, second = (axis(d, input._ndim) for d in dims)
     if k % 2 == 0:
-        return flip(input, first, second) if k % 4 else input
+        return flip(input, first, second) if k % 4 else input.clone()
     return flip(input.transpose(first, second), first if k % 4 == 1 else second)
 
 
