@@ -30,6 +30,8 @@ def test_copies_and_files(form, tmp_path):
     same(a.parts[0].values()[:1], values[:1])
     assert copy.deepcopy(torch.nn.Parameter(a)).format == a.format
     text, shape, arrays, *_ = a.__reduce_ex__(2)[1]
+    with pytest.raises(ValueError, match=r"values of .* got 1 of all parts"):  # a file that lost values
+        a.__reduce_ex__(2)[0](text, shape, (*arrays[:-1], arrays[-1][:1]), False)
     arrays[0 if a.parts[0].format == "csr" else 1][-1] = 1000  # a file that was damaged
     with pytest.raises(ValueError):
         a.__reduce_ex__(2)[0](text, shape, arrays, False)

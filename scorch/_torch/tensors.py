@@ -30,6 +30,11 @@ def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
         self = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=values.dtype, device=values.device)
     except RuntimeError:
         count_elements(shape)
+        if math.prod(int(n) or 1 for n in shape) >= 2**63:  # as torch multiplies them
+            raise ValueError(
+                f"expected extents that multiply to less than 2^63 beside an extent of 0 too, "
+                f"got {tuple(shape)}: make the others smaller"
+            ) from None
         raise
     torch._C._set_throw_on_mutable_data_ptr(self)
     return self

@@ -64,6 +64,11 @@ def _slices(a: Composed, values: torch.Tensor) -> list[torch.Tensor]:
     structures = _structures(form, a._arrays()[:-1])
     for part, structure in zip(form.parts[:-1], structures, strict=False):
         n = _count(part, a._shape, structure)
+        if not _torch.in_graph() and not 0 <= n <= values.shape[0] - at:  # of a damaged file
+            raise ValueError(
+                f"{a._fmt}: expected {n} values of {part.text} from {at} on, got {values.shape[0]} of all "
+                "parts: save the tensor anew"
+            )
         found.append(values.narrow(0, at, n))
         at = at + n
     return [*found, values.narrow(0, at, values.shape[0] - at)]

@@ -207,6 +207,8 @@ def _spell(levels: Sequence[str], order: Sequence[int] | None, block: Sequence[i
         raise ValueError(f"expected order to be a permutation of 0..{ndim - 1}, got {order}")
     spelled = []
     for at, level in enumerate(levels):
+        if not isinstance(level, str):
+            raise TypeError(f'expected level kinds such as "dense" and "compressed", got {level!r} at {at}')
         kind, _, options = level.strip().rstrip(")").partition("(")
         inside = at >= ndim
         dim = at - ndim if inside else order[at]
@@ -352,4 +354,7 @@ def _bound(text: str, ndim: int) -> Layout:
 def _rank(text: str) -> int:
     """The dimensions a text speaks of: two for an alias, else one more than the largest named."""
     dims = [] if _ALIAS.match(text) or is_composed(text) else _DIM.findall(text)
+    for dim in dims:
+        if len(dim.lstrip("0")) > 9:  # more than the extension reads
+            raise ValueError(f"expected dimensions from 0 to 7, got a number of {len(dim)} digits")
     return 1 + max(map(int, dims), default=1)
