@@ -25,6 +25,7 @@
 #define PLACE .3
 #define GAIN 1.1
 #define LARGER 1.5 /* as many bytes as of csr may be read */
+#define BLOCK 16   /* entries of full blocks that are faster than slices, and need no look at values */
 
 static bool is_sliced(const sc_format *f)
 { return f->nlevel && sc_kind_of(&f->level[f->nlevel - 1])->sliced; }
@@ -315,9 +316,10 @@ sc_often sc_bind_in_place_facts(const sc_tensor *t)
 
 static void count(sc_core *all, const sc_core *c)
 {
-    const double found = sc_census_diagonals(&c->t);
-    all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
     all->in_place = sc_bind_in_place_facts(&c->t);
+    const bool blocks = all->in_place.rows * all->in_place.columns >= BLOCK;
+    const double found = blocks ? 0 : sc_census_diagonals(&c->t);
+    all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
     all->counted_of = all->generation;
 }
 
