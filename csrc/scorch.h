@@ -222,9 +222,8 @@ typedef struct {
     uint32_t settled;     /* bit k: operand k was converted for this program and is not to be again */
     bool nofold;          /* extents are run-time numbers: one kernel for every width */
     bool whole;           /* one step: no temporaries are made (compiler/path) */
-    uint32_t wide; /* bit r: result r is stored in the type that is computed in, f32 for 16 bit floats */
-    sc_dtype
-        narrow; /* the 16 bit float that the other results are, though an operand is a wider one; SC_BOOL: no */
+    uint32_t wide;   /* bit r: result r is stored in the type that is computed in, f32 for 16 bit floats */
+    sc_dtype narrow; /* the 16 bit float of the other results where an operand is wider; SC_BOOL: none is */
     int8_t ask_like[SC_MAXOP]; /* k + 1: result r has the structure of sparse operand k; 0: not asked */
     int nin, nask; /* operands; results whose format is asked for, in the order of the assignments */
     /* What there is of these says the line above. */

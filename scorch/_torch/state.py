@@ -123,18 +123,23 @@ def refuse_batched(*_: object) -> None:
     )
 
 
+def _unwrapped(x: torch.Tensor, batches: bool = False) -> torch.Tensor | None:
+    """What transforms have wrapped as x; None: in a batch of torch.vmap, where those are not asked for."""
+    wrapped = torch._C._functorch
+    while is_wrapped(x):
+        if not batches and wrapped.is_batchedtensor(x):
+            return None
+        x = wrapped.get_unwrapped(x)
+    return x
+
+
 def has_numbers(x: object) -> bool:
     """Whether the numbers of x can be looked at: it belongs to no graph, and to no batch of torch.vmap."""
     if not isinstance(x, torch.Tensor):
         return not isinstance(x, Symbol)
     if is_compiling():
         return False
-    wrapped = torch._C._functorch
-    while is_wrapped(x):
-        if wrapped.is_batchedtensor(x):
-            return False
-        x = wrapped.get_unwrapped(x)
-    return x.__class__ in PLAIN
+    return _unwrapped(x).__class__ in PLAIN
 
 
 def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:
@@ -142,23 +147,19 @@ def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:
 
     Raises: NotImplementedError: it is a batch of torch.vmap.
     """
-    wrapped = torch._C._functorch
-    while is_wrapped(x):
-        if wrapped.is_batchedtensor(x):
-            raise NotImplementedError(
-                f"{what} inside of torch.vmap: each element of the batch would have a structure of its own, "
-                f"and they share one: make the SparseTensor outside, and in here one with other values by "
-                f"scorch.map(A, lambda _: values)"
-            )
-        x = wrapped.get_unwrapped(x)
+    x = _unwrapped(x)
+    if x is None:
+        raise NotImplementedError(
+            f"{what} inside of torch.vmap: each element of the batch would have a structure of its own, "
+            f"and they share one: make the SparseTensor outside, and in here one with other values by "
+            f"scorch.map(A, lambda _: values)"
+        )
     return x.detach()
 
 
 def all_numbers(x: torch.Tensor) -> torch.Tensor:
     """The numbers of x, those of all elements where it is a batch of torch.vmap."""
-    while is_wrapped(x):
-        x = torch._C._functorch.get_unwrapped(x)
-    return x.detach()
+    return _unwrapped(x, batches=True).detach()
 
 
 outside_graphs = _disable_current_modes  # a with statement: what is computed there has numbers

@@ -41,7 +41,7 @@ class _Product(_torch.AutogradNode):
 
 def _autograd(x, w, valid, turned):
     if _torch.in_transform():
-        return dynamic.dense(x, w, valid, turned)
+        return dynamic.by_operations(x, w, valid, turned)
     if torch.is_grad_enabled() and _torch.any_requires_grad(x, w):
         return _Product.apply(x, w, valid, turned)
     with _torch.only_below_autograd():
@@ -50,7 +50,7 @@ def _autograd(x, w, valid, turned):
 
 def _batched(info, in_dims, x, w, valid, turned):
     x, w, valid = (a if d is None else a.movedim(d, 0) for a, d in zip((x, w, valid), in_dims, strict=False))
-    return dynamic.dense(x, w, valid, turned), 0
+    return dynamic.by_operations(x, w, valid, turned), 0
 
 
 library.impl("dynamic_product", _autograd, "Autograd")

@@ -302,7 +302,7 @@ def _counted(x: torch.Tensor, valid: torch.Tensor | None) -> torch.Tensor:
     return x if valid is None else x.masked_fill(~valid.unsqueeze(-1), 0)
 
 
-def dense(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
+def by_operations(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
     """``multiply`` by operations that every transform knows, also of batches."""
     x = _counted(x, valid)
     return torch.matmul(x.mT if turned else x, w)

@@ -90,7 +90,7 @@ class _Summed(_torch.AutogradNode):
 
 def _is_recorded(values: torch.Tensor) -> bool:
     """Whether a call on these values is recorded and nothing more."""
-    return values.__class__ in _torch.PLAIN and _C.plain() and not _torch.in_transform()
+    return values.__class__ in _torch.PLAIN and _C.plain()
 
 
 def _placed(
