@@ -20,6 +20,7 @@ except ImportError:
     graphblas = None
 
 NON_TRANSPOSE, GENERAL, NON_UNIT, ROW_MAJOR = 10, 20, 50, 101  # mkl_spblas.h
+FULL_MULT, FINALIZE_MULT = 90, 92
 LP64, GNU_THREADS = 0, 3
 
 
@@ -46,6 +47,16 @@ def mkl() -> ctypes.CDLL | None:
     lib.mkl_sparse_optimize.argtypes = lib.mkl_sparse_destroy.argtypes = [c_void_p]
     lib.mkl_sparse_s_mv.argtypes = [c_int, c_float, c_void_p, _Descr, c_void_p, c_float, c_void_p]
     lib.mkl_sparse_spmm.argtypes = [c_int, c_void_p, c_void_p, POINTER(c_void_p)]
+    lib.mkl_sparse_sp2m.argtypes = [
+        c_int,
+        _Descr,
+        c_void_p,
+        c_int,
+        _Descr,
+        c_void_p,
+        c_int,
+        POINTER(c_void_p),
+    ]
     lib.mkl_sparse_order.argtypes = [c_void_p]
     lib.mkl_sparse_s_mm.argtypes = [c_int, c_float, c_void_p, _Descr, c_int, c_void_p, c_int, c_int]
     lib.mkl_sparse_s_mm.argtypes += [c_float, c_void_p, c_int]
@@ -101,6 +112,18 @@ class MklProduct(MklMatrix):
 
     def __init__(self, csr: torch.Tensor):
         super().__init__(csr, 1)
+        self._kept = c_void_p()
+
+    def _stage(self, stage: int) -> None:
+        descr = _Descr(GENERAL, 0, NON_UNIT)
+        matrix = NON_TRANSPOSE, descr, self.handle
+        self._check(mkl().mkl_sparse_sp2m(*matrix, *matrix, stage, ctypes.byref(self._kept)))
+
+    def again(self) -> None:
+        """The values alone of a product whose structure is kept, in its place: no new memory."""
+        if not self._kept:
+            self._stage(FULL_MULT)
+        self._stage(FINALIZE_MULT)
 
     def square(self, ordered: bool) -> None:
         """Makes, orders where asked, and drops the product."""

@@ -182,7 +182,7 @@ typedef struct sc_core {
     int64_t generation;     /* counts changes of the structure */
     sc_derived *derived;    /* newest first */
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
-    PyObject *turned;       /* null, or a dict: the first tensor in each order of dimensions */
+    PyObject *shared_by;    /* null, or a dict: what the tensors of this structure share */
     double products;        /* multiplied and added with it so far, with values of its own or of others */
     /* sc_often.cut, for all tensors of this structure; -1: only what leaves values in place. */
     int32_t often;

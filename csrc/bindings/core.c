@@ -369,7 +369,7 @@ static PyObject *core_release(PyObject *self, PyObject *unused)
     (void)unused;
     sc_core *root = sc_core_root((sc_core *)self);
     sc_derived_drop(root);
-    Py_CLEAR(root->turned);
+    Py_CLEAR(root->shared_by);
     root->often = 0;
     root->products = 0;
     Py_RETURN_NONE;
@@ -392,12 +392,18 @@ static PyObject *core_with_values(PyObject *self, PyObject *values)
     return (PyObject *)new;
 }
 
-static PyObject *core_turned(PyObject *self, PyObject *unused)
+static PyObject *core_many(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(sc_core_root((sc_core *)self)->often);
+}
+
+static PyObject *core_shared(PyObject *self, PyObject *unused)
 {
     (void)unused;
     sc_core *root = sc_core_root((sc_core *)self);
-    if (!root->turned) root->turned = PyDict_New();
-    return Py_XNewRef(root->turned);
+    if (!root->shared_by) root->shared_by = PyDict_New();
+    return Py_XNewRef(root->shared_by);
 }
 
 /* blocks(side, share) -> (entries seen, blocks that hold them, entries in blocks that are full enough) */
@@ -470,7 +476,7 @@ static void core_dealloc(PyObject *self)
     }
     Py_XDECREF(c->perm);
     Py_XDECREF((PyObject *)c->origin);
-    Py_XDECREF(c->turned);
+    Py_XDECREF(c->shared_by);
     release(self);
     Py_DECREF(type);
 }
@@ -495,10 +501,10 @@ static PyMethodDef core_methods[] = {
      "looks at components again but inference tensors, whose writes nobody counts; ValueError if malformed"},
     {"with_values", core_with_values, METH_O,
      "a core of the same structure with other values, sharing derived layouts"},
-    {"turned", core_turned, METH_NOARGS,
-     "a dict that tensors of this structure share, of the first in each order of dimensions"},
+    {"shared", core_shared, METH_NOARGS, "a dict that tensors of this structure share"},
     {"release", core_release, METH_NOARGS, "drops derived layouts, and what was counted"},
     {"expect", core_expect, METH_NOARGS, "says that products with it will be many: a layout of its own pays"},
+    {"many", core_many, METH_NOARGS, "whether products with it are many, as was counted or said"},
     {"blocks", core_blocks, METH_VARARGS,
      "blocks(side, share) -> (entries seen, blocks, entries in full ones)"},
     {"diagonals", core_diagonals, METH_NOARGS, "diagonals() -> entries that a diagonal of 16 rows has"},

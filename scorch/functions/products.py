@@ -14,7 +14,7 @@ from ..tensor.format import is_composed, pads, repeats
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, expect_sparse, rank
 from ..tensor.values import kept, needs_grad
-from . import autocast, expressions, masks, notation
+from . import autocast, expressions, masks, notation, pairs
 from .dynamic import unwrapped
 from .gradients import affine_node
 from .multiply import (
@@ -69,7 +69,9 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor:
     """Sparse times sparse, or dense times dense where the sparse one has dense levels."""
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
-    return _broadcast_product(left, right.T if kind == LINEAR else right, None)
+    if kind == LINEAR:
+        right = right.T
+    return pairs.product(left, right, lambda: _broadcast_product(left, right, None))
 
 
 @lru_cache

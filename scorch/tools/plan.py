@@ -86,7 +86,12 @@ def memory(A: SparseTensor) -> dict[str, object]:
     if core is not None:
         for name, n in core.memory()[1]:  # of some formats two, one with values of its own
             derived[name] = derived.get(name, 0) + n
-        turned = turned | core.turned()  # another one: the tensor's own are those of its values
+        shared = dict(core.shared())
+        for pair in shared.pop("products", {}).values():
+            if pair.nbytes:
+                name = f"structure of a product with {list(pair.shape)}"
+                derived[name] = derived.get(name, 0) + pair.nbytes
+        turned = turned | shared  # another one: the tensor's own are those of its values
     for dims, other in turned.items():
         derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
     for (wide, added, _), kept in A.__dict__.get("_strips", {}).items():

@@ -68,9 +68,8 @@ typedef struct {
     bool work_misses;   /* `work` is added to, or not written everywhere: it is filled first */
 } Facts;
 
-static void facts(const Nest *n, void *ctx)
+static void note_facts(const Nest *n, Facts *f)
 {
-    Facts *f = ctx;
     if (n->op == N_LOOP && n->kind == L_PAR) f->par = n;
     if (n->op == N_LOOP && (n->nmerge || n->in)) {
         bool stored = n->nmerge > 0;
@@ -93,6 +92,19 @@ static void facts(const Nest *n, void *ctx)
         f->fill |= 1u << t->arg;
         f->op[t->arg] = reduces ? n->eval.reduce : t->empty;
     }
+}
+
+/* What loops do not visit, neither do those inside; what fills a workspace does not decide where it is read. */
+static void facts(const Nest *n, Facts *f)
+{
+    const uint32_t bound = f->bound;
+    const uint64_t sources = f->sources;
+    note_facts(n, f);
+    if (n->body) facts(n->body, f);
+    if (n->then) facts(n->then, f);
+    for (int k = 0; k < n->n; k++) facts(n->kid[k], f);
+    f->bound = bound;
+    f->sources = sources;
 }
 
 /* Units of the parallel loop: the positions of an operand's level 0 where there is one, which is returned. */
@@ -263,7 +275,7 @@ static void fill_steps(Low *l, const Facts *f)
 static void kernel(Low *l, const Nest *n, const Tensor *private)
 {
     Facts f = {.p = l->p};
-    nest_walk(n, facts, &f);
+    facts(n, &f);
     fill_steps(l, &f);
     l->assigned |= f.assigned;
     l->kernel = n;
@@ -324,7 +336,7 @@ static void top(Low *l, const Nest *n)
         s->dtype = (uint8_t)w->dtype;
         s->fill = op_identity(op == O_CONST ? w->empty : op);
         Facts f = {.p = l->p, .work = w};
-        nest_walk(n->body, facts, &f);
+        facts(n->body, &f);
         s->bare = !f.work_misses && !tensor_gathers(w);
     }
     l->fills = n;

@@ -86,6 +86,11 @@ static void clear_lane(Low *l, const Nest *n)
     nest_walk(n->body, find_merge, &drops);
     if (!drops) return;
     Prog *p = l->p;
+    Nest *read = work_clears(p, n);
+    if (read) {
+        lower_body(l, read);
+        return;
+    }
     Stmt **outer;
     Stmt *s = lower_for(l, "x", val_int(p, 0), work_elements(l, n->work), 1, &outer),
          *store = lower_put(l, S_STORE);

@@ -100,6 +100,40 @@ Op work_reduce(const Nest *producer, const Tensor *work)
     return r.op;
 }
 
+static Expr *access_in(Expr *e, const Tensor *t)
+{
+    if (e->op == O_ACCESS) return e->tensor == t ? e : NULL;
+    Expr *found = e->kid[0] ? access_in(e->kid[0], t) : NULL;
+    return found || !e->kid[1] ? found : access_in(e->kid[1], t);
+}
+
+/* The loops of n around what clears. */
+static Nest *clearing(Prog *p, const Nest *n, Expr *at, double identity)
+{
+    if (n->op == N_EVAL) return nest_eval(p, at, O_CONST, expr_const(p, identity));
+    return nest_loop(p, L_FOR, n->ix, n->in, clearing(p, n->body, at, identity));
+}
+
+Nest *work_clears(Prog *p, const Nest *n)
+{
+    const Tensor *w = n->work;
+    const Op op = work_reduce(n->body, w);
+    double bytes = (double)sc_dtype_size(w->dtype);
+    uint32_t entries = 0;
+    const Nest *e = n->then;
+    for (; e->op == N_LOOP; e = e->body) {
+        if (!e->in || e->in->role != T_IN || e->rest || e->by || e->batch || e->ix.part != SC_WHOLE) return NULL;
+        entries |= 1u << e->ix.var;
+    }
+    for (int d = 0; d < w->ndim; d++) {
+        if (w->slot[d].part != SC_WHOLE || !(entries >> w->slot[d].var & 1)) return NULL;
+        bytes *= (double)p->var[w->slot[d].var].extent;
+    }
+    const bool dense = w->ndim && w->place == W_LANE && !tensor_gathers(w) && op != O_CONST;
+    Expr *read = dense && e->op == N_EVAL && bytes <= WORK_SCATTERED ? access_in(e->eval.rhs, w) : NULL;
+    return read ? clearing(p, n->then, read, op_identity(op)) : NULL;
+}
+
 bool nest_runs_along(const Nest *n)
 { return n->op == N_LOOP && !n->in && !n->nmerge && n->ix.part != SC_DIV; }
 

@@ -310,7 +310,7 @@ static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index
     const Assign use = {a.lhs, a.reduce, build_at_entries(b, &a, &left, after)};
     if (!use.rhs) return none(b, "entries of %s are not known where its sum is", a.lhs->tensor->name);
     if (w->place == W_LANE) build_choose_kind(b, &use, w, body, &left);
-    if (r && !whole && !build_has_terms(b, &s, r, w, &left))
+    if (r && !whole && !build_has_terms(b, &s, r, &use, w, &left))
         return none(b, "a sum that is taken first might have no term");
     if (top && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     s.par |= !top;

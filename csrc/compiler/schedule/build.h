@@ -54,7 +54,8 @@ bool build_goes_straight(const Build *, const State *, const Assign *, const Exp
 /* Makes a workspace of the lane sparse where only what is written to it counts: a bitmap, or a hash table where a
  * bitmap would be large. */
 void build_choose_kind(const Build *, const Assign *use, Tensor *w, const Expr *body, const Left *);
-bool build_has_terms(const Build *, const State *, const Expr *reduce, const Tensor *w, const Left *);
+bool build_has_terms(const Build *, const State *, const Expr *reduce, const Assign *use, const Tensor *w,
+                     const Left *);
 /* The right side that reads a sum from its workspace, for a result like an operand: with stored(operand) as a factor
  * where nothing else restricts it to the entries of the operand. Null where that cannot be said. */
 Expr *build_at_entries(const Build *, const Assign *, const Left *, Expr *rhs);

@@ -197,25 +197,39 @@ static double blend_time(const Cost *c, const Nest *n, double f, double g)
     return c->m.meet * TURN * (.5 + wide * fmax((f + g) / BOTH, fmax(f, g) / ONE));
 }
 
+/* The shorter of fibres that have to meet, plain[k] long, or met[k] where other entries have led there: where one is long
+ * for its kind, the others mostly are not. */
+static double shortest(int n, const double *plain, const double *met)
+{
+    double longest = 0;
+    for (int k = 0; k < n; k++) {
+        double least = met[k];
+        for (int q = 0; q < n; q++)
+            if (q != k) least = fmin(least, plain[q]);
+        longest = fmax(longest, least);
+    }
+    return longest;
+}
+
 static double turns_merge(Cost *c, Spot *at, const Nest *n)
 {
     const double e = extent(c, n->ix);
     const bool bound = place_knows(&at->known, n->ix);
-    double all = 1, none = 1, steps = 0, small = INFINITY, f[MAXMERGE];
+    double all = 1, none = 1, steps = 0, f[MAXMERGE], plain[MAXMERGE], met[MAXMERGE];
     int needed = 0;
     for (int k = 0; k < n->nmerge; k++) {
         const Tensor *t = n->merge[k];
         const int level = at->known.level[prog_id(c->p, t)]++;
         f[k] = fibre_met(c, at, t, level);
         if (!nest_alive(c->p, n->body, tensor_bit(c->p, t))) {
-            needed++;
-            small = fmin(small, fibre(c, t, level));
+            plain[needed] = fibre(c, t, level), met[needed++] = f[k];
             all *= share_met(c, at, t, level, f[k]);
         }
         none *= 1 - fmin(1, f[k] / e);
         steps += bound ? search_time(c, f[k]) : c->m.step * f[k];
         lean(at, t, level);
     }
+    const double small = shortest(needed, plain, met);
     const bool vectors = !bound && !needed && blends(c, at, n);
     if (!bound && n->nmerge == 2 && needed == 2) steps = intersection_time(c, at, n, f[0], f[1], small);
     if (vectors) steps = blend_time(c, n, f[0], f[1]);
@@ -363,8 +377,12 @@ static void walk_work(Cost *c, const Spot *at, const Nest *n)
     const double bytes = cost_work_bytes(c, t);
     c->gathers += tensor_gathers(t);
     walk(c, at, n->body);
-    const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST;
-    if (cleared && !tensor_gathers(t)) c->time += at->trips * bytes / c->m.clear;
+    const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST && !tensor_gathers(t);
+    const Nest *read = cleared ? work_clears(c->p, n) : NULL;
+    if (read)
+        walk(c, at, read);
+    else if (cleared)
+        c->time += at->trips * bytes / c->m.clear;
     if (tensor_gathers(t)) {
         const double n_elements = elements(c, t), writes = c->written[id] / fmax(1, at->trips);
         const double found = distinct(n_elements, writes);

@@ -180,11 +180,20 @@ static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Ex
     return sparse;
 }
 
+/* What reads the sum multiplies it by nothing but whether operands store an entry: a zero where it has no term is right. */
+static bool zero_will_do(const Expr *e, const Tensor *w)
+{
+    if (e->op == O_MUL) return zero_will_do(e->kid[0], w) && zero_will_do(e->kid[1], w);
+    return e->op == O_STORED || (e->op == O_ACCESS && e->tensor == w);
+}
+
 void build_choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
 {
     double extent = 1;
     if (!left->n || (use->lhs->tensor != b->layout && !is_sparse_sum(b, use, w, body, left))) return;
     for (int k = 0; k < left->n; k++) extent *= (double)b->p->var[left->left[k].var].extent;
+    const double bytes = extent * (double)sc_dtype_size(w->dtype);
+    if (use->lhs->tensor->like && zero_will_do(use->rhs, w) && bytes <= WORK_SCATTERED) return;
     w->bitmap = extent <= BITMAP_EXTENT;
     w->hash = !w->bitmap;
 }
@@ -192,11 +201,12 @@ void build_choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr 
 /* A sum that was split off is a factor, and a factor without a term makes the product absent: no zero may stand
  * for it. It has terms where it is read if it is dense and not over an empty extent, if its workspace says what was
  * written, or if an entry of its only operand was just found. */
-bool build_has_terms(const Build *b, const State *s, const Expr *r, const Tensor *w, const Left *left)
+bool build_has_terms(const Build *b, const State *s, const Expr *r, const Assign *use, const Tensor *w,
+                     const Left *left)
 {
     if (r != b->order->inner[0] && r != b->order->inner[1]) return true;
     const Sources src = build_sources(r);
-    if (tensor_gathers(w)) return true;
+    if (tensor_gathers(w) || (use->lhs->tensor->like && zero_will_do(use->rhs, w))) return true;
     if (!src.n) return !sums_nothing(b->p, r);
     const Tensor *t = src.at[0].t;
     const int l = s->known.level[prog_id(b->p, t)];
