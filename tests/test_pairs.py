@@ -12,6 +12,11 @@ from scorch.functions import pairs
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.int64)
 
 
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch):
+    monkeypatch.setattr(pairs, "_FEW", 0)
+
+
 def numbers(rows: int, columns: int, share: float = 0.2, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Small whole numbers, whose sums are exact."""
     x = torch.randint(1, 4, (rows, columns)) * torch.randint(0, 2, (rows, columns)).mul(2).sub(1)

@@ -9,21 +9,22 @@ Matrices", 1978).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 
 import torch
 
-from .. import _C, _torch
+from .. import _C
 from ..tensor.format import is_composed, repeats
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import needs_grad, versions
-from .expressions import evaluate
+from .expressions import einsum
 from .gradients import run_eagerly
 from .program import known_program
 from .run import run
 
+_PRODUCT = "ij,jk->ik"
 _VALUES = "C[i,k] = stored(S[i,k]) * A[i,j] * B[j,k]"
 _MANY = 1 << 25  # entries that products had together: they took as long as compiling for another way does
+_FEW = 512  # entries of a product from which on its values alone take less time
 _LARGER = 8  # times the bytes of both operands that a structure may take,
 _MOST = 32  # where it is known that products will be many
 _PAIRS = 4  # right operands that are remembered for a left one
@@ -33,36 +34,50 @@ def _bytes_of_structure(a: SparseTensor) -> int:
     return sum(x.nbytes for x in a._arrays()[:-1])
 
 
-class Pair:
-    """Two structures that were multiplied, and the structure of their products once these are many."""
+def _seen(*matrices: SparseTensor) -> tuple:
+    """What is another where a matrix has another format or shape, or its structure was written to."""
+    return tuple([(a._fmt, a._shape, versions(a)) for a in matrices])
 
-    def __init__(self, left: SparseTensor, right: SparseTensor, now: tuple) -> None:
+
+class Pair:
+    """What products of two structures had, and the structure of these once they are many."""
+
+    def __init__(self, right: SparseTensor) -> None:
         self.shape = right.shape
         self.result: SparseTensor | None = None
-        self._arrays = [weakref.ref(x) for x in right._arrays()[:-1]]
-        self._versions, self._own = now, ()
-        self._given = left.nbytes + right.nbytes
         self._entries = 0
+        self._right: list[weakref.ref] = []
+        self._seen: tuple = ()
 
     @property
     def nbytes(self) -> int:
         """Of what is kept; its values are never written, nor read."""
         return 0 if self.result is None else _bytes_of_structure(self.result)
 
-    def is_of(self, right: SparseTensor, now: tuple) -> bool:
-        """Whether the operands are still those, and nobody wrote to what is kept."""
-        mine = self._versions == now and (self.result is None or versions(self.result) == self._own)
-        return mine and all(a() is x for a, x in zip(self._arrays, right._arrays()[:-1], strict=True))
+    def knows(self, left: SparseTensor, right: SparseTensor) -> bool:
+        """Whether a structure is kept, of these operands, and nobody wrote to it."""
+        if self.result is None:
+            return False
+        if self._seen == _seen(left, right, self.result) and all(
+            known() is x for known, x in zip(self._right, right._arrays(), strict=False)
+        ):
+            return True
+        self.__init__(right)
+        return False
 
-    def note(self, made: SparseTensor, many: bool) -> bool:
+    def note(self, left: SparseTensor, right: SparseTensor, made: SparseTensor, many: bool) -> bool:
         """One more product; whether its structure is kept from now on."""
-        self._entries += made.nnz
-        room = self._given * (_MOST if many else _LARGER)
-        if not (many or self._entries >= _MANY) or _bytes_of_structure(made) > room:
+        entries = made._val.shape[0]
+        self._entries += entries
+        if entries < _FEW or not (many or self._entries >= _MANY):
+            return False
+        room = (left.nbytes + right.nbytes) * (_MOST if many else _LARGER)
+        if _bytes_of_structure(made) > room:
             return False
         unread = torch.empty(made._val.shape, dtype=torch.bool, device="cpu")
         self.result = made.detach()._with_values(unread)
-        self._own = versions(self.result)
+        self._right = [weakref.ref(x) for x in right._arrays()[:-1]]
+        self._seen = _seen(left, right, self.result)
         return True
 
 
@@ -83,33 +98,33 @@ class _AtEntries:
 
 
 def _values(at: SparseTensor, left: SparseTensor, right: SparseTensor) -> SparseTensor:
-    return evaluate(_VALUES, S=at, A=left, B=right)
+    kinds = (2, at._fmt), (2, left._fmt), (2, right._fmt)
+    return run(known_program(_VALUES, ("S", "A", "B"), kinds, None, None, "zero"), [at, left, right])[0]
 
 
 def _at(structure: SparseTensor, left: SparseTensor, right: SparseTensor) -> SparseTensor:
     if not needs_grad(left, right):
         return _values(structure, left, right)
-    program = known_program("ij,jk->ik", (), ((2, left._fmt), (2, right._fmt)), None, None, "zero")
+    program = known_program(_PRODUCT, (), ((2, left._fmt), (2, right._fmt)), None, None, "zero")
     return run_eagerly(program, [left, right], _AtEntries(structure))[0]
 
 
-def product(left: torch.Tensor, right: torch.Tensor, otherwise: Callable[[], torch.Tensor]) -> torch.Tensor:
-    """``left @ right``: its values alone where such products are many, else ``otherwise()``."""
+def product(left: SparseTensor, right: SparseTensor) -> SparseTensor:
+    """``left @ right`` of two matrices: its values alone where such products are many."""
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or not _suits(left) or not _suits(right):
-        return otherwise()
+        return einsum(_PRODUCT, left, right)
     core = core_of(left)
-    pairs = core.shared().setdefault("products", {})
-    key, now = (right._fmt, id(right._arrays()[-2])), (versions(left), versions(right))
+    pairs, key = core.shared().setdefault("products", {}), id(right._arrays()[-2])
     pair = pairs.get(key)
-    if pair is None or not pair.is_of(right, now):
+    if pair is None:
         if len(pairs) == _PAIRS:
             pairs.clear()
-        pair = pairs[key] = Pair(left, right, now)
-    if pair.result is not None:
+        pair = pairs[key] = Pair(right)
+    if pair.knows(left, right):
         return _at(pair.result, left, right)
-    made = otherwise()
-    if made.__class__ is SparseTensor and not torch.is_inference_mode_enabled() and not _torch.in_backward():
+    made = einsum(_PRODUCT, left, right)
+    if made.__class__ is SparseTensor and not torch.is_inference_mode_enabled():
         many = core.many()
-        if pair.note(made, many) and many:  # the way that the next ones take is made ready now
+        if pair.note(left, right, made, many) and many:  # the way that the next ones take is made ready now
             _values(pair.result, left.detach(), right.detach())
     return made

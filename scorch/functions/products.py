@@ -71,7 +71,9 @@ def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
     if kind == LINEAR:
         right = right.T
-    return pairs.product(left, right, lambda: _broadcast_product(left, right, None))
+    if left.dim() == right.dim() == 2 and isinstance(left, SparseTensor) and isinstance(right, SparseTensor):
+        return pairs.product(left, right)
+    return _broadcast_product(left, right, None)
 
 
 @lru_cache
