@@ -71,7 +71,7 @@ def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
     if kind == LINEAR:
         right = right.T
-    if left.dim() == right.dim() == 2 and isinstance(left, SparseTensor) and isinstance(right, SparseTensor):
+    if isinstance(left, SparseTensor) and isinstance(right, SparseTensor) and left._ndim == right._ndim == 2:
         return pairs.product(left, right)
     return _broadcast_product(left, right, None)
 
