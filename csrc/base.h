@@ -42,7 +42,7 @@ void sc_arena_free(sc_arena *);
  * allocations of their own, of their exact size, freed when they are given back, and new memory is poisoned. So
  * overruns, uses after the end and values that nobody set are seen. And what others get around, a candidate that turns
  * out to be ill, is an error there. */
-#define SC_POISON 0xA5
+#define SC_POISON 0xFF /* no number, and no position */
 #if defined(SC_PLAIN_MEMORY)
 #define SC_STRICT true
 #else

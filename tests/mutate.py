@@ -69,6 +69,12 @@ MUTATIONS = {  # name: file, text, replacement
     "the last of equal coordinates is not added": (
         "compiler/emit/sort.c", "for (int d = 1; d < most; d++)", "for (int d = 1; d < most - 1; d++)",
     ),
+    "what is read of a workspace is not cleared": (
+        "compiler/lower/work.c", "    if (read) {\n        lower_body(l, read);", "    if (read) {",
+    ),
+    "a result like an operand is not filled": (
+        "compiler/lower/lower.c", "t->like ? f->sources & ~tensor_bit(f->p, t->like)", "t->like ? 0",
+    ),
     "powers of two skip one": ("compiler/lower/loop.c", "part = largest; part;", "part = largest; part > 1;"),
     "unrolled loop drops its rest": (
         "compiler/lower/level.c", "from = lower_let(l, \"whole\", plus(l, f->lo, whole));",

@@ -155,6 +155,16 @@ def test_values_that_are_not_finite():
     assert (a @ a).to_dense()[0, 0].isnan() and (a @ a).to_dense()[1, 1] == 4
 
 
+@pytest.mark.parametrize(
+    "format", ["dense(0), dense(1)", "coo", "ell(30)", "bsr(5,5)", "bsr(5,5) of blocks(5,5,0.5) + csr"]
+)
+def test_other_formats(format):
+    x, y = numbers(20, 30, 0.1), numbers(30, 20)
+    a, b = often(x, format), scorch.sparse(y)
+    for _ in range(3):
+        assert torch.equal((a @ b).to_dense(), x @ y) and torch.equal((b @ a).to_dense(), y @ x)
+
+
 def test_large_results_are_not_kept_unasked(monkeypatch):
     monkeypatch.setattr(pairs, "_MANY", 1)
     row, column = scorch.sparse(torch.ones(300, 1)), scorch.sparse(torch.ones(1, 300))

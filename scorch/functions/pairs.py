@@ -82,8 +82,9 @@ class Pair:
 
 
 def _suits(x: torch.Tensor) -> bool:
-    plain = x.__class__ is SparseTensor and x._ndim == 2 and x._val.dtype is not torch.bool
-    return plain and not is_composed(x._fmt) and not repeats(x._fmt)
+    """Matrices whose entries have one structure, each once; values of bool are or'ed."""
+    listed = x.__class__ is SparseTensor and len(x._names) > 1 and x._val.dtype is not torch.bool
+    return listed and not is_composed(x._fmt) and not repeats(x._fmt)
 
 
 class _AtEntries:
