@@ -122,7 +122,8 @@ Nest *work_clears(Prog *p, const Nest *n)
     uint32_t entries = 0;
     const Nest *e = n->then;
     for (; e->op == N_LOOP; e = e->body) {
-        if (!e->in || e->in->role != T_IN || e->rest || e->by || e->batch || e->ix.part != SC_WHOLE) return NULL;
+        if (!e->in || e->in->role != T_IN || e->rest || e->by || e->batch || e->ix.part != SC_WHOLE)
+            return NULL;
         entries |= 1u << e->ix.var;
     }
     for (int d = 0; d < w->ndim; d++) {
