@@ -24,11 +24,12 @@ void nest_verify(Prog *, const Nest *);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
-enum { WORK_SCATTERED = 16 << 20 }; /* bytes of a workspace of which some is cleared: more would be in no cache */
+/* Bytes of a workspace of which only what is read is cleared: more would be in no cache. */
+enum { WORK_SCATTERED = 16 << 20 };
 /* What clears those elements of a dense workspace of the lane that are read, at entries of operands alone; null: all are
  * cleared. */
 Nest *work_clears(Prog *, const Nest *work);
-int nest_pars(const Nest *);                              /* loops that threads share */
+int nest_pars(const Nest *); /* loops that threads share */
 Nest *nest_seq(Prog *, int n, Nest *const *);
 Nest *nest_loop(Prog *, LoopKind, Index, Tensor *in, Nest *body);
 Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);
