@@ -54,16 +54,12 @@ class Pair:
         """Of what is kept; its values are never written, nor read."""
         return 0 if self.result is None else _bytes_of_structure(self.result)
 
-    def knows(self, left: SparseTensor, right: SparseTensor) -> bool:
-        """Whether a structure is kept, of these operands, and nobody wrote to it."""
+    def is_of(self, left: SparseTensor, right: SparseTensor) -> bool:
+        """Whether the structure that is kept, if any, is that of these operands, and nobody wrote to it."""
         if self.result is None:
-            return False
-        if self._seen == _seen(left, right, self.result) and all(
-            known() is x for known, x in zip(self._right, right._arrays(), strict=False)
-        ):
             return True
-        self.__init__(right)
-        return False
+        known = zip(self._right, right._arrays(), strict=False)
+        return self._seen == _seen(left, right, self.result) and all(a() is x for a, x in known)
 
     def note(self, left: SparseTensor, right: SparseTensor, made: SparseTensor, many: bool) -> bool:
         """One more product; whether its structure is kept from now on."""
@@ -117,11 +113,11 @@ def product(left: SparseTensor, right: SparseTensor) -> SparseTensor:
     core = core_of(left)
     pairs, key = core.shared().setdefault("products", {}), id(right._arrays()[-2])
     pair = pairs.get(key)
-    if pair is None:
+    if pair is None or not pair.is_of(left, right):
         if len(pairs) == _PAIRS:
             pairs.clear()
         pair = pairs[key] = Pair(right)
-    if pair.knows(left, right):
+    if pair.result is not None:
         return _at(pair.result, left, right)
     made = einsum(_PRODUCT, left, right)
     if made.__class__ is SparseTensor and not torch.is_inference_mode_enabled():
