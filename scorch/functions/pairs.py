@@ -45,7 +45,7 @@ class Pair:
     def __init__(self, right: SparseTensor) -> None:
         self.shape = right.shape
         self.result: SparseTensor | None = None
-        self._entries = 0
+        self._products = self._entries = 0
         self._right: list[weakref.ref] = []
         self._seen: tuple = ()
 
@@ -61,20 +61,20 @@ class Pair:
         known = zip(self._right, right._arrays(), strict=False)
         return self._seen == _seen(left, right, self.result) and all(a() is x for a, x in known)
 
-    def note(self, left: SparseTensor, right: SparseTensor, made: SparseTensor, many: bool) -> bool:
-        """One more product; whether its structure is kept from now on."""
+    def note(self, left: SparseTensor, right: SparseTensor, made: SparseTensor, many: bool) -> None:
+        """One more product, whose structure is kept if they are many, as was counted or said."""
         entries = made._val.shape[0]
+        self._products += 1
         self._entries += entries
-        if entries < _FEW or not (many or self._entries >= _MANY):
-            return False
+        if entries < _FEW or not (self._entries >= _MANY or (many and self._products > 1)):
+            return
         room = (left.nbytes + right.nbytes) * (_MOST if many else _LARGER)
         if _bytes_of_structure(made) > room:
-            return False
+            return
         unread = torch.empty(made._val.shape, dtype=torch.bool, device="cpu")
         self.result = made.detach()._with_values(unread)
         self._right = [weakref.ref(x) for x in right._arrays()[:-1]]
         self._seen = _seen(left, right, self.result)
-        return True
 
 
 def _suits(x: torch.Tensor) -> bool:
@@ -121,7 +121,5 @@ def product(left: SparseTensor, right: SparseTensor) -> SparseTensor:
         return _at(pair.result, left, right)
     made = einsum(_PRODUCT, left, right)
     if made.__class__ is SparseTensor and not torch.is_inference_mode_enabled():
-        many = core.many()
-        if pair.note(left, right, made, many) and many:  # the way that the next ones take is made ready now
-            _values(pair.result, left.detach(), right.detach())
+        pair.note(left, right, made, core.many())
     return made

@@ -411,9 +411,10 @@ class SparseTensor(_Tensor):
         """Makes products with A fast that will be many; returns A, or A in a faster format if that is asked.
 
         Scorch counts products, and after a while uses layouts of A that take time to build but pay off. This
-        says at once that they will. Each call runs once, on A: its kernels are found or compiled, and the
-        layouts derived from A are built and kept, and so are structures of products of sparse matrices. A
-        number says how many products will come; from 16 on the next ones build what they need.
+        says at once that they will. Each call runs on A, once, or three times if it multiplies A with a
+        sparse matrix: its kernels are found or compiled, and the layouts derived from A and the structures of
+        sparse products are built and kept. A number says how many products will come; from 16 on the next
+        ones build what they need.
         ``A.memory()`` tells what layouts take, at most four times A, and ``A.release()`` drops them.
 
         format: one to try, several, or "auto": those that the entries of a matrix suggest, blocks, slices of
