@@ -89,6 +89,11 @@ def test_what_fills_blocks_takes_all_that_lies_in_them():
     key = a.indices()[0] * 32 + a.indices()[1]
     assert key.unique().numel() == key.numel()
     assert not scorch.sparse(matrix(), format=OVERLAP).is_coalesced()
+    everything = scorch.sparse(
+        matrix(), format="dense of rows(> 1000) + csr"
+    )  # which takes none of the entries
+    assert not everything.is_coalesced()
+    same(scorch.map(everything, lambda v: v + 1).to_dense()[matrix() != 0], (matrix() + 1)[matrix() != 0])
 
 
 def test_parts_of_a_user():

@@ -185,7 +185,8 @@ class Composed(SparseTensor):
         form = layout(self._fmt, 2)
         if repeats(self._fmt):
             return False
-        if all(form.rules[:-1]) and not any(map(fills, form.parts[1:])):
+        others = any(map(fills, form.parts[1:])) or form.parts[0].is_dense  # which has all, taken or not
+        if all(form.rules[:-1]) and not others:
             return True
         return not _torch.is_compiling() and self._merged()[2]
 
