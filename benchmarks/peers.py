@@ -47,16 +47,7 @@ def mkl() -> ctypes.CDLL | None:
     lib.mkl_sparse_optimize.argtypes = lib.mkl_sparse_destroy.argtypes = [c_void_p]
     lib.mkl_sparse_s_mv.argtypes = [c_int, c_float, c_void_p, _Descr, c_void_p, c_float, c_void_p]
     lib.mkl_sparse_spmm.argtypes = [c_int, c_void_p, c_void_p, POINTER(c_void_p)]
-    lib.mkl_sparse_sp2m.argtypes = [
-        c_int,
-        _Descr,
-        c_void_p,
-        c_int,
-        _Descr,
-        c_void_p,
-        c_int,
-        POINTER(c_void_p),
-    ]
+    lib.mkl_sparse_sp2m.argtypes = [c_int, _Descr, c_void_p] * 2 + [c_int, POINTER(c_void_p)]
     lib.mkl_sparse_order.argtypes = [c_void_p]
     lib.mkl_sparse_s_mm.argtypes = [c_int, c_float, c_void_p, _Descr, c_int, c_void_p, c_int, c_int]
     lib.mkl_sparse_s_mm.argtypes += [c_float, c_void_p, c_int]
@@ -115,8 +106,7 @@ class MklProduct(MklMatrix):
         self._kept = c_void_p()
 
     def _stage(self, stage: int) -> None:
-        descr = _Descr(GENERAL, 0, NON_UNIT)
-        matrix = NON_TRANSPOSE, descr, self.handle
+        matrix = NON_TRANSPOSE, self.descr, self.handle
         self._check(mkl().mkl_sparse_sp2m(*matrix, *matrix, stage, ctypes.byref(self._kept)))
 
     def again(self) -> None:

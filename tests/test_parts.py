@@ -89,9 +89,7 @@ def test_what_fills_blocks_takes_all_that_lies_in_them():
     key = a.indices()[0] * 32 + a.indices()[1]
     assert key.unique().numel() == key.numel()
     assert not scorch.sparse(matrix(), format=OVERLAP).is_coalesced()
-    everything = scorch.sparse(
-        matrix(), format="dense of rows(> 1000) + csr"
-    )  # which takes none of the entries
+    everything = scorch.sparse(matrix(), format="dense of rows(> 1000) + csr")  # no row is so long
     assert not everything.is_coalesced()
     same(scorch.map(everything, lambda v: v + 1).to_dense()[matrix() != 0], (matrix() + 1)[matrix() != 0])
 

@@ -31,7 +31,7 @@ _PAIRS = 4  # right operands that are remembered for a left one
 
 
 def _bytes_of_structure(a: SparseTensor) -> int:
-    return sum(x.nbytes for x in a._arrays()[:-1])
+    return a.nbytes - a._val.nbytes
 
 
 def _seen(*matrices: SparseTensor) -> tuple:
@@ -77,6 +77,16 @@ class Pair:
         self._seen = _seen(left, right, self.result)
 
 
+def _pairs(core: _C.Core) -> dict[int, Pair]:
+    """What tensors of a structure were multiplied with."""
+    return core.shared().setdefault("products", {})
+
+
+def known(core: _C.Core) -> list[Pair]:
+    """The pairs that tensors of a structure are the left operands of."""
+    return list(_pairs(core).values())
+
+
 def _suits(x: torch.Tensor) -> bool:
     """Matrices whose entries have one structure, each once; values of bool are or'ed."""
     listed = x.__class__ is SparseTensor and len(x._names) > 1 and x._val.dtype is not torch.bool
@@ -111,7 +121,7 @@ def product(left: SparseTensor, right: SparseTensor) -> SparseTensor:
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or not _suits(left) or not _suits(right):
         return einsum(_PRODUCT, left, right)
     core = core_of(left)
-    pairs, key = core.shared().setdefault("products", {}), id(right._arrays()[-2])
+    pairs, key = _pairs(core), id(right._arrays()[-2])
     pair = pairs.get(key)
     if pair is None or not pair.is_of(left, right):
         if len(pairs) == _PAIRS:

@@ -209,7 +209,7 @@ def _share(made: SparseTensor, a: SparseTensor, order: tuple[int, ...]) -> None:
     core = known_core(a)
     if core is None or is_composed(made._fmt) or not _C.plain():
         return
-    first = core.shared().setdefault(order, made)
+    first = core.shared().setdefault("orders", {}).setdefault(order, made)
     if first is not made:
         made.__dict__["_origin"] = core_of(first)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
+from ..functions import pairs
 from ..functions.explanation import Explanation
 from ..functions.expressions import explain
 from ..tensor import rooms
@@ -52,7 +53,7 @@ def optimize(
         for call in calls:
             call(A)
             core = known_core(A)
-            if core is not None and "products" in core.shared():  # of which the second keeps a structure
+            if core is not None and pairs.known(core):  # of which the second keeps a structure
                 call(A), call(A)
     return A
 
@@ -89,12 +90,13 @@ def memory(A: SparseTensor) -> dict[str, object]:
     if core is not None:
         for name, n in core.memory()[1]:  # of some formats two, one with values of its own
             derived[name] = derived.get(name, 0) + n
-        shared = dict(core.shared())
-        for pair in shared.pop("products", {}).values():
+        for pair in pairs.known(core):
             if pair.nbytes:
                 name = f"structure of a product with {list(pair.shape)}"
                 derived[name] = derived.get(name, 0) + pair.nbytes
-        turned = turned | shared  # another one: the tensor's own are those of its values
+        turned = turned | core.shared().get(
+            "orders", {}
+        )  # another one: the tensor's own are those of its values
     for dims, other in turned.items():
         derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
     for (wide, added, _), kept in A.__dict__.get("_strips", {}).items():

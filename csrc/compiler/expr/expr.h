@@ -41,6 +41,7 @@ typedef struct {
 uint32_t expr_free(const Expr *);                              /* indices used and not reduced inside */
 bool expr_sure(const Expr *);                                  /* present at every coordinate */
 bool expr_equal(const Expr *, const Expr *);                   /* the same tree */
+Expr *expr_find(Expr *, const Tensor *);                       /* the first one; null: it is not read */
 bool expr_reads(const Expr *, const Tensor *);                 /* this very Tensor, not its aliases */
 Expr *expr_replace(Prog *, Expr *, const Expr *old, Expr *by); /* the node old, wherever it is shared */
 /* The same indices of another tensor where old is read. */

@@ -14,13 +14,6 @@
 #include "expr.h"
 
 /* ---- looking ---- */
-static const Expr *find_access(const Expr *e, const Tensor *t)
-{
-    if (e->op == O_ACCESS) return e->tensor == t ? e : NULL;
-    const Expr *at = e->kid[0] ? find_access(e->kid[0], t) : NULL;
-    return at || !e->kid[1] ? at : find_access(e->kid[1], t);
-}
-
 static int count_accesses(const Expr *e, const Tensor *t)
 {
     if (e->op == O_ACCESS) return !t || e->tensor == t;
@@ -39,9 +32,9 @@ static bool adds(const Assign *a) { return a->reduce == O_CONST || a->reduce == 
 static bool takes_sum(const Expr *e, const Tensor *t)
 {
     if (e->op == O_STORED) return false;
-    if (e->op == O_DIV && find_access(e->kid[1], t)) return false;
+    if (e->op == O_DIV && expr_reads(e->kid[1], t)) return false;
     for (int k = 0; k < 2; k++)
-        if (e->kid[k] && find_access(e->kid[k], t)) return takes_sum(e->kid[k], t);
+        if (e->kid[k] && expr_reads(e->kid[k], t)) return takes_sum(e->kid[k], t);
     return true;
 }
 
@@ -51,7 +44,7 @@ static uint32_t summed(const Assign *a) { return expr_vars(a->rhs) & ~expr_vars(
 static bool may_join(const Assign *maker, const Assign *reader)
 {
     const Tensor *t = maker->lhs->tensor;
-    const Expr *at = find_access(reader->rhs, t);
+    const Expr *at = expr_find(reader->rhs, t);
     if (!adds(maker) || !adds(reader) || (summed(maker) && !is_product(maker->rhs))) return false;
     if (is_product(maker->rhs) && is_product(reader->rhs))
         return count_accesses(maker->rhs, NULL) + count_accesses(reader->rhs, NULL) <= MAXFACTORS + 1;
@@ -88,7 +81,7 @@ static int another_var(Prog *p, int v)
 /* Indices of the left side become those of the access, summed ones stay or become new. */
 static bool find_names(Prog *p, const Assign *maker, const Assign *reader, Renaming *r)
 {
-    const Expr *at = find_access(reader->rhs, maker->lhs->tensor);
+    const Expr *at = expr_find(reader->rhs, maker->lhs->tensor);
     const uint32_t taken = expr_vars(reader->rhs) | expr_vars(reader->lhs), own = summed(maker);
     if (p->nvar + __builtin_popcount(own & taken) > SC_MAXVAR) return false;
     for (int v = 0; v < SC_MAXVAR; v++) r->of[v] = (int8_t)v;
@@ -126,7 +119,7 @@ static bool join(Prog *p, int a)
     if (reads > 1 || reader <= &p->assign[a] || !may_join(&maker, reader) ||
         !find_names(p, &maker, reader, &r))
         return false;
-    reader->rhs = expr_replace(p, reader->rhs, find_access(reader->rhs, t), renamed(&r, maker.rhs));
+    reader->rhs = expr_replace(p, reader->rhs, expr_find(reader->rhs, t), renamed(&r, maker.rhs));
     forget(p, a);
     return true;
 }

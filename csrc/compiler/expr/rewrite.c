@@ -45,6 +45,13 @@ static bool is_access(const Expr *e, const void *t) { return e->op == O_ACCESS &
 
 bool expr_reads(const Expr *e, const Tensor *t) { return expr_any(e, is_access, t); }
 
+Expr *expr_find(Expr *e, const Tensor *t)
+{
+    if (is_access(e, t)) return e;
+    Expr *at = e->kid[0] ? expr_find(e->kid[0], t) : NULL;
+    return at || !e->kid[1] ? at : expr_find(e->kid[1], t);
+}
+
 bool expr_sure(const Expr *e)
 {
     if (e->op == O_CONST) return e->c != 0;

@@ -195,22 +195,13 @@ static const Assign *goes_on(const Nest *n)
                : NULL;
 }
 
-/* The loops of n around another evaluation. */
-static Nest *around(Prog *p, const Nest *n, Expr *lhs, Expr *rhs)
-{
-    if (n->op == N_EVAL) return nest_eval(p, lhs, O_CONST, rhs);
-    Nest *loop = nest_loop(p, n->kind, n->ix, NULL, around(p, n->body, lhs, rhs));
-    loop->unroll = n->unroll;
-    return loop;
-}
-
 /* The registers begin with what is in memory, so the terms of a sum that is left and taken up again are added one
  * by one, in the order of the visits. */
 static void go_on(Low *l, const Nest *n, const Assign *a)
 {
-    lower_body(l, around(l->p, n->then, a->rhs, a->lhs));
+    lower_body(l, nest_around(l->p, n->then, a->rhs, a->lhs));
     lower_body(l, n->body);
-    lower_body(l, around(l->p, n->then, a->lhs, a->rhs));
+    lower_body(l, nest_around(l->p, n->then, a->lhs, a->rhs));
 }
 
 /* The rest of a loop whose entries were summed elsewhere: with those of other rows, or in the pieces of a unit. */

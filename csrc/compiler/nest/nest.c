@@ -100,18 +100,12 @@ Op work_reduce(const Nest *producer, const Tensor *work)
     return r.op;
 }
 
-static Expr *access_in(Expr *e, const Tensor *t)
+Nest *nest_around(Prog *p, const Nest *n, Expr *lhs, Expr *rhs)
 {
-    if (e->op == O_ACCESS) return e->tensor == t ? e : NULL;
-    Expr *found = e->kid[0] ? access_in(e->kid[0], t) : NULL;
-    return found || !e->kid[1] ? found : access_in(e->kid[1], t);
-}
-
-/* The loops of n around what clears. */
-static Nest *clearing(Prog *p, const Nest *n, Expr *at, double identity)
-{
-    if (n->op == N_EVAL) return nest_eval(p, at, O_CONST, expr_const(p, identity));
-    return nest_loop(p, L_FOR, n->ix, n->in, clearing(p, n->body, at, identity));
+    if (n->op == N_EVAL) return nest_eval(p, lhs, O_CONST, rhs);
+    Nest *loop = nest_loop(p, n->in ? L_FOR : n->kind, n->ix, n->in, nest_around(p, n->body, lhs, rhs));
+    if (!n->in) loop->unroll = n->unroll;
+    return loop;
 }
 
 Nest *work_clears(Prog *p, const Nest *n)
@@ -131,8 +125,8 @@ Nest *work_clears(Prog *p, const Nest *n)
         bytes *= (double)p->var[w->slot[d].var].extent;
     }
     const bool dense = w->ndim && w->place == W_LANE && !tensor_gathers(w) && op != O_CONST;
-    Expr *read = dense && e->op == N_EVAL && bytes <= WORK_SCATTERED ? access_in(e->eval.rhs, w) : NULL;
-    return read ? clearing(p, n->then, read, op_identity(op)) : NULL;
+    Expr *read = dense && e->op == N_EVAL && bytes <= WORK_SCATTERED ? expr_find(e->eval.rhs, w) : NULL;
+    return read ? nest_around(p, n->then, read, expr_const(p, op_identity(op))) : NULL;
 }
 
 bool nest_runs_along(const Nest *n)

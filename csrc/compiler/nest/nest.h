@@ -24,6 +24,8 @@ void nest_verify(Prog *, const Nest *);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
+/* The loops of n, one inside of the other, around another evaluation; those over entries take them one by one. */
+Nest *nest_around(Prog *, const Nest *n, Expr *lhs, Expr *rhs);
 /* Bytes of a workspace of which only what is read is cleared: more would be in no cache. */
 enum { WORK_SCATTERED = 16 << 20 };
 /* What clears those elements of a dense workspace of the lane that are read, at entries of operands alone; null: all are

@@ -181,11 +181,14 @@ static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Ex
 }
 
 /* What reads the sum multiplies it by nothing but whether operands store an entry: a zero where it has no term is right. */
-static bool zero_will_do(const Expr *e, const Tensor *w)
+static bool is_masked(const Expr *e, const Tensor *w)
 {
-    if (e->op == O_MUL) return zero_will_do(e->kid[0], w) && zero_will_do(e->kid[1], w);
+    if (e->op == O_MUL) return is_masked(e->kid[0], w) && is_masked(e->kid[1], w);
     return e->op == O_STORED || (e->op == O_ACCESS && e->tensor == w);
 }
+
+static bool zero_will_do(const Assign *use, const Tensor *w)
+{ return use->lhs->tensor->like && is_masked(use->rhs, w); }
 
 void build_choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
 {
@@ -193,7 +196,7 @@ void build_choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr 
     if (!left->n || (use->lhs->tensor != b->layout && !is_sparse_sum(b, use, w, body, left))) return;
     for (int k = 0; k < left->n; k++) extent *= (double)b->p->var[left->left[k].var].extent;
     const double bytes = extent * (double)sc_dtype_size(w->dtype);
-    if (use->lhs->tensor->like && zero_will_do(use->rhs, w) && bytes <= WORK_SCATTERED) return;
+    if (zero_will_do(use, w) && bytes <= WORK_SCATTERED) return;
     w->bitmap = extent <= BITMAP_EXTENT;
     w->hash = !w->bitmap;
 }
@@ -206,7 +209,7 @@ bool build_has_terms(const Build *b, const State *s, const Expr *r, const Assign
 {
     if (r != b->order->inner[0] && r != b->order->inner[1]) return true;
     const Sources src = build_sources(r);
-    if (tensor_gathers(w) || (use->lhs->tensor->like && zero_will_do(use->rhs, w))) return true;
+    if (tensor_gathers(w) || zero_will_do(use, w)) return true;
     if (!src.n) return !sums_nothing(b->p, r);
     const Tensor *t = src.at[0].t;
     const int l = s->known.level[prog_id(b->p, t)];
