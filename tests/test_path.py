@@ -822,3 +822,18 @@ def test_batches_of_dense_products_are_for_the_library():
     x = a[:0], b[:0]
     assert scorch.einsum("bik,bkj->bij", *x).shape == (0, 256, 256)
     assert torch.equal(scorch.einsum("bik,bkj->bij", a[:, :, :0], b[:, :0]), torch.zeros(8, 256, 256))
+
+
+@pytest.mark.parametrize("text", ["ij,kj->", "ij,kj,k->i", "ij,kj,kf->if", "ij,j,kj,kf->if"])
+@pytest.mark.parametrize("columns", [300, 3000, 9000])
+def test_a_full_column_is_not_multiplied_out(text, columns):
+    """Rows of one entry, all in the same column: n * n pairs, which no count of rows foretells."""
+    n = 3000
+    crow, col = torch.arange(n + 1), torch.zeros(n, dtype=torch.int64)
+    A = scorch.sparse(torch.sparse_csr_tensor(crow, col, torch.ones(n), (n, columns)), format="csr")
+    others = {"j": torch.ones(columns), "k": torch.ones(n), "kf": torch.ones(n, 4)}
+    operands = [A if x in ("ij", "kj") else others[x] for x in text.split("->")[0].split(",")]
+    made = str(scorch.explain(text, *operands))
+    assert "t1[j" in made and "A[i,j] * B[k,j]" not in made
+    got = scorch.einsum(text, *operands)
+    assert (got == (n * n if text.endswith("->") else n)).all()

@@ -101,6 +101,7 @@ struct Tensor {
     sc_often often;                 /* the same */
     bool even;                      /* this and skew: as in sc_spec */
     uint8_t skew;
+    bool turned; /* converted: nobody counted its fibres */
     /* The operand whose structure a result shares: an alias with the result's indices. Of an operand, see
      * expr/twins.c: it has no loops of its own, and is read where that one is. */
     Tensor *like;

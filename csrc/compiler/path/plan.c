@@ -4,6 +4,7 @@
  *
  *   a sum of a product of three factors or more   into temporaries, in an order of contraction that tree.c finds
  *   a factor that has a sum inside                computed first, as a whole, instead of once for every turn around it
+ *   a sparse factor that alone has an index       summed over it first, so that entries which meet are not multiplied out
  *   terms that are sums of products               computed first but for one, which adds them where it is written; of
  *                                                 a sparse result all, which are merged
  *   a function of what is gathered at entries     of values that are gathered first, all of them (sampled.c)
@@ -283,11 +284,42 @@ static Expr *distribute(Planner *pl, Expr *e)
     return e;
 }
 
-/* The sum, after the factors that have a sum inside are computed first. */
+/* Indices of a sum that the sparse factor k alone has, where it meets entries of another. */
+static uint32_t own_indices(const Prog *p, uint32_t summed, int n, const Part *part, int k)
+{
+    uint32_t others = 0;
+    bool met = false;
+    const Size s = tree_size(p, part[k].e);
+    for (int q = 0; q < n; q++) {
+        if (q == k) continue;
+        others |= expr_free(part[q].e);
+        met |= path_has_sparse(part[q].e) && expr_free(part[q].e) & s.vars;
+    }
+    const uint32_t own = s.vars & summed & ~others, kept = s.vars & ~own;
+    return s.sparse && met && tree_cells(p, kept) <= MAXCELLS ? own : 0;
+}
+
+/* A sum of a product with what is summed over indices that one sparse factor alone has written around that factor. */
+static Expr *sums_inside(Prog *p, Expr *e)
+{
+    Part part[MAXFACTOR];
+    if (!path_is_sum(e) || !path_is_product(e)) return e;
+    uint32_t left = e->vars;
+    const int n = expr_factors(p, e->kid[0], part);
+    for (int k = 0; k < n; k++) {
+        const uint32_t own = own_indices(p, e->vars, n, part, k);
+        part[k].e = expr_reduce(p, O_ADD, own, part[k].e);
+        left &= ~own;
+    }
+    return left == e->vars ? e : expr_reduce(p, O_ADD, left, expr_product(p, n, part));
+}
+
+/* The sum or product, after the factors that have a sum inside are computed first. */
 static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
 {
     Part part[MAXFACTOR];
-    const int n = expr_factors(pl->p, e->kid[0], part);
+    const bool sum = path_is_sum(e);
+    const int n = expr_factors(pl->p, sum ? e->kid[0] : e, part);
     bool any = false;
     for (int k = 0; k < n; k++) {
         if (!expr_has(part[k].e, O_REDUCE)) continue;
@@ -297,7 +329,7 @@ static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
     }
     if (!any) return e;
     Expr *body = expr_product(pl->p, n, part);
-    return expr_reduce(pl->p, O_ADD, e->vars, body);
+    return sum ? expr_reduce(pl->p, O_ADD, e->vars, body) : body;
 }
 
 /* A sum of a product that by itself is sparse, of all indices of a sparse result. */
@@ -358,10 +390,13 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 {
     if (!expr_has(e, O_REDUCE)) return e;
     if (path_is_sum(e)) {
-        Expr *terms = a && sc_format_is_dense(&pl->p->ask[result]) ? distribute(pl, e) : e;
+        const bool dense = a && sc_format_is_dense(&pl->p->ask[result]);
+        Expr *terms = dense ? distribute(pl, e) : e;
         if (terms != e) return take_terms(pl, terms, asked);
-        e = take_factors(pl, expr_flatten(pl->p, e), asked);
-        return take_product(pl, e, a, result, asked);
+        e = expr_flatten(pl->p, e);
+        if (dense && !asked) e = sums_inside(pl->p, e);
+        e = take_factors(pl, e, asked);
+        return path_is_sum(e) ? take_product(pl, e, a, result, asked) : e;
     }
     if (e->op == O_REDUCE) return e;
     if (a && !asked && !sc_format_is_dense(&pl->p->ask[result]) && has_sparse_term(pl->p, e))
@@ -390,11 +425,12 @@ static bool has_more(Prog *p, Expr *e, int *sums)
 }
 
 /* Several steps may be better than one nest: for a sum of three factors, sums inside of sums, several sums, a sum of
- * sparse operands that distributes, a dense product that a library takes, or a function that is computed first. */
+ * sparse operands that distributes, a dense product that a library takes, or a function or a sum that is computed first. */
 static bool is_rich(Prog *p, const Assign *a)
 {
     int sums = 0;
-    return has_more(p, a->rhs, &sums) || pointwise_find(p, a->rhs) || has_sparse_term(p, a->rhs);
+    return has_more(p, a->rhs, &sums) || pointwise_find(p, a->rhs) || has_sparse_term(p, a->rhs) ||
+           sums_inside(p, a->rhs) != a->rhs;
 }
 
 /* Adds the steps of an assignment and its temporaries; false where it is best taken in one step with others. */
@@ -414,7 +450,8 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
         const double steps = pl->path->cost - m.cost;
         const Point end = step_mark(pl);
         double whole = -1;
-        const bool compared = entries == a->rhs && path_is_sum(a->rhs) && !expr_has(a->rhs->kid[0], O_REDUCE);
+        const bool compared = entries == a->rhs && path_is_sum(a->rhs) &&
+                              !expr_has(a->rhs->kid[0], O_REDUCE) && sums_inside(pl->p, a->rhs) == a->rhs;
         if (!asked && !pl->nwish && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
             step_add(pl, 1, a, &result)) {
             whole = pl->path->cost - end.cost;

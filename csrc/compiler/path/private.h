@@ -45,6 +45,7 @@ typedef struct { /* a factor, or what some of them come to */
     bool sparse;
     int twin;      /* of a sparse one: 1 + the value whose structure it has, or 0 */
     double spread; /* of a sparse one: see tensor_spread */
+    uint32_t rows; /* indices of the fibres that were counted; 0: all */
 } Size;
 
 typedef struct Tree Tree;

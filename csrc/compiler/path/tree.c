@@ -49,6 +49,7 @@ Size tree_size(const Prog *p, const Expr *e)
     s.sparse = path_has_sparse(e) && s.vars && !(s.vars & ~path_covered(e));
     if (s.sparse && e->op == O_ACCESS) s.twin = e->tensor->twin ? e->tensor->twin : e->tensor->arg + 1;
     s.spread = s.sparse ? spread_of(e) : 0;
+    if (s.sparse && e->op == O_ACCESS) s.rows = 1u << tensor_level_index(e->tensor, 0).var;
     s.entries = s.sparse ? fmin(tree_cells(p, s.vars), sum_of_entries(e)) : tree_cells(p, s.vars);
     return s;
 }
@@ -71,13 +72,16 @@ static bool is_met(Size *const *part, int k)
  * those that others have. tilt: of each index, the spreads of what is held. */
 static double entries_met(const Prog *p, const Size *s, uint32_t held, double *tilt)
 {
-    double each = s->entries / tree_cells(p, s->vars & held), together = 0;
+    const uint32_t by = s->vars & held;
+    double each = s->entries / tree_cells(p, by), together = 0;
     for (int v = 0; v < p->nvar; v++) {
         if (!in(s->vars, v)) continue;
         together += s->spread * tilt[v];
         tilt[v] += s->spread;
     }
-    return fmin(each * exp(together), tree_cells(p, s->vars & ~held));
+    const bool uncounted = s->rows && by && !(by & s->rows);
+    const double even = each * exp(together);
+    return fmin(uncounted ? fmax(even, fmin(UNCOUNTED, s->entries)) : even, tree_cells(p, s->vars & ~held));
 }
 
 double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept, bool sparse, Size *out)

@@ -49,11 +49,15 @@ static double fibre(const Cost *c, const Tensor *t, int level)
 /* The index of the level in front, whose coordinate has the fibre; -1: there is none. */
 static int above(const Tensor *t, int level) { return level ? tensor_level_index(t, level - 1).var : -1; }
 
-/* Entries of a fibre of t at coordinates that other entries have led to. */
+/* Entries of a fibre of t at coordinates that other entries have led to: a full one is met by all of them, so one that
+ * nobody counted is not taken for short. */
 static double fibre_met(const Cost *c, const Spot *at, const Tensor *t, int level)
 {
-    const double tilt = level ? at->tilt[above(t, level)] : 0;
-    return fmin(extent(c, tensor_level_index(t, level)), fibre(c, t, level) * exp(tensor_spread(t) * tilt));
+    const double e = extent(c, tensor_level_index(t, level)), even = fibre(c, t, level);
+    if (!level) return fmin(e, even);
+    const double met = even * exp(tensor_spread(t) * at->tilt[above(t, level)]);
+    const bool uncounted = t->turned && in(at->led, above(t, level));
+    return fmin(e, uncounted ? fmax(met, fmin(UNCOUNTED, positions(c, t, level))) : met);
 }
 
 /* The share of such coordinates of its index that have an entry there. */
@@ -69,6 +73,7 @@ static void lean(Spot *at, const Tensor *t, int level)
     if (!level || !source_kind(t, level)->crd) return;
     at->tilt[above(t, level)] += tensor_spread(t);
     at->tilt[tensor_level_index(t, level).var] += tensor_spread(t);
+    at->led |= 1u << above(t, level) | 1u << tensor_level_index(t, level).var;
 }
 
 /* ---- loops ---- */
@@ -486,6 +491,7 @@ void cost_convert(Prog *p, Tensor *t, const sc_format *to)
     const Tensor from = *t;
     const int last = to->nlevel - 1;
     t->format = *to;
+    t->turned = true;
     memset(t->positions, 0, sizeof t->positions);
     if (!from.format.nlevel) return;
     const int end = from.format.nlevel - 1, below = (int)sc_min(last, end),

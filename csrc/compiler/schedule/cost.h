@@ -24,6 +24,7 @@ typedef struct { /* at a place of the nest; copied at every loop */
     Place known;
     int tile[MAXTENSOR];     /* positions in a tile of the next level, 0: no tile around */
     double tilt[SC_MAXVAR];  /* of an index: the spreads of tensors whose entries led to its coordinate */
+    uint32_t led;            /* indices that have such entries */
     uint8_t with[SC_MAXVAR]; /* 1 + the index that decides this one, of the same entry; 0: none */
 } Spot;
 
