@@ -244,6 +244,17 @@ def test_losses_of_a_difference_from_dense_levels(name, reduction):
             same(t.grad, twin.grad * scorch.map(t.detach(), torch.ones_like).to_dense())
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+def test_means_of_losses_whose_sum_half_types_do_not_hold(name, dtype):
+    """300 * 300 differences of 3 and more add up to more than float16 has; the mean is a small number."""
+    loss, x = getattr(F, name), torch.full((300, 300), 4.0, dtype=dtype)
+    x[::2] = 0
+    y = torch.zeros(300, 300, dtype=dtype)
+    got = loss(scorch.sparse(x), scorch.sparse(y))
+    assert got.dtype is dtype and torch.equal(got, loss(x, y))
+
+
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
 @pytest.mark.parametrize("options", [{}, {"weight": WEIGHTS}, {"ignore_index": 2}])
 def test_losses_of_classes(reduction, options):

@@ -5,7 +5,7 @@ every call. A product with such a matrix runs in one of three ways: dense; dense
 zero; or over its values that are not, listed anew. A sample of its rows says what to expect. Only where that
 looks better than dense are all values looked at, up to the number from which on dense is faster, so a sample
 that misleads costs a part of one pass over the matrix. What each way takes is measured at the first product
-of a shape, in turns, and kept.
+of a shape, in turns, and again at the eighth and whenever there were twice as many.
 
 The idea is that of PIT (Zheng et al., SOSP 2023): nothing has to be known before the call.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 import operator
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -33,7 +34,9 @@ _ENOUGH = 256  # and hardly more than these
 _WORTH = 0.5  # the share of zeros below which nothing but dense is tried
 _SMALL = 1 << 20  # multiply-adds of a product that is too short for any way but dense
 _MANY = 128  # rows from which on a copy of the weight may pay
-_TURNS = 3  # of each way, where they are measured
+_TURNS = 3  # of each way, where they are measured first,
+_AGAIN = 8  # and one more at so many products, at twice as many, and so on;
+_LAST = 9  # of the last ones the shortest counts
 _LEAST = 1e-6  # seconds of a product, however little it adds to finding its values
 _SHAPES = 256  # whose speeds are kept
 
@@ -176,7 +179,42 @@ class Speeds(NamedTuple):
     picked: float
 
 
-_known: dict[tuple, Speeds] = {}
+class _Turn(NamedTuple):
+    """Seconds of each dense way, and of _OTHERS or nothing, run once over so many rows and values."""
+
+    dense: list[float]
+    others: list[float]
+    rows: int
+    values: float
+
+
+_OTHERS = (_full, _at_none, _at_half, _listed, _looked, _by_values)
+
+
+class _Shape:
+    """What was measured of products of a shape, and how many there were."""
+
+    __slots__ = ("products", "speeds", "turns", "ways")
+
+    def __init__(self, ways: Sequence[Callable], speeds: Speeds | None = None) -> None:
+        self.ways, self.speeds, self.products = list(ways), speeds, 0
+        self.turns: deque[_Turn] = deque(maxlen=_LAST)
+
+    def is_due(self) -> bool:
+        """Others may have kept the machine busy before: each time that there were twice as many products."""
+        self.products += 1
+        return self.products >= _AGAIN and not self.products & (self.products - 1)
+
+    def run(self, x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, turns: int) -> None:
+        """values: how many are listed; 0: nothing but dense is tried."""
+        ways = [*self.ways, *(_OTHERS if values else ())]
+        for _ in range(turns):
+            seconds, n = _times(ways, x, w, turned), len(self.ways)
+            self.turns.append(_Turn(seconds[:n], seconds[n:], x.shape[0], values))
+        self.speeds = _speeds(self.ways, self.turns)
+
+
+_known: dict[tuple, _Shape] = {}
 
 
 def _key(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple:
@@ -185,38 +223,48 @@ def _key(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple:
 
 
 def _times(ways: Sequence[Callable], *args: object) -> list[float]:
-    """The shortest time of each, in turns, after one to warm up."""
-    found = [float("inf")] * len(ways)
-    for turn in range(_TURNS + 1):
-        for k, way in enumerate(ways):
-            start = time.perf_counter()
-            way(*args)
-            if turn:
-                found[k] = min(found[k], time.perf_counter() - start)
+    """Seconds of each, one after another."""
+    found = []
+    for way in ways:
+        start = time.perf_counter()
+        way(*args)
+        found.append(time.perf_counter() - start)
     return found
 
 
-def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, known: Speeds | None) -> Speeds:
-    """values: how many are listed; 0: nothing but dense is tried."""
-    ways = [known.dense] if known else [_dense]
-    if not known and x.dtype is torch.float32 and torch.backends.mkldnn.is_available():
-        ways.append(_by_library)
-        if w.stride(1) == 1 and x.shape[0] >= _MANY:
-            ways.append(_by_library_along_columns)
-    if values:
-        ways += [_full, _at_none, _at_half, _listed, _looked, _by_values]
-    times, rows = _times(ways, x, w, turned), x.shape[0]
-    scan = look = value = passed = picked = 0.0
-    if values:
-        product, look, scan, half, least, full = (times.pop() for _ in range(6))
-        value = max(product - look - scan, _LEAST) / values
-        passed, picked = (full + least) / rows, max(half - least, _LEAST) / ((rows + 1) // 2)
-    best = min(times)
-    speeds = Speeds(ways[times.index(best)], best / rows, scan / rows, look, value, passed, picked)
-    while len(_known) >= _SHAPES:
-        _known.pop(next(iter(_known)))
-    _known[_key(x, w, turned)] = speeds
-    return speeds
+def _speeds(ways: Sequence[Callable], turns: Sequence[_Turn]) -> Speeds:
+    """By the shortest times of turns: whatever else ran then made none of them shorter."""
+    dense = [min(t.dense[k] / t.rows for t in turns) for k in range(len(ways))]
+    best = dense.index(min(dense))
+    turns = [t for t in turns if t.others]
+    if not turns:
+        return Speeds(ways[best], dense[best], 0.0, 0.0, 0.0, 0.0, 0.0)
+    full, least, half, scan = (min(t.others[k] / t.rows for t in turns) for k in range(4))
+    look, rows = min(t.others[4] for t in turns), turns[-1].rows
+    value = min(max(t.others[5] - look - scan * t.rows, _LEAST) / t.values for t in turns)
+    picked = max((half - least) * rows, _LEAST) / ((rows + 1) // 2)
+    return Speeds(ways[best], dense[best], scan, look, value, full + least, picked)
+
+
+def _measured(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float) -> Speeds:
+    """What is known of such products, measured where it is not, or again."""
+    key = _key(x, w, turned)
+    known = _known.get(key)
+    if known is None:
+        ways = [_dense]
+        if x.dtype is torch.float32 and torch.backends.mkldnn.is_available():
+            ways.append(_by_library)
+            if w.stride(1) == 1 and x.shape[0] >= _MANY:
+                ways.append(_by_library_along_columns)
+        while len(_known) >= _SHAPES:
+            _known.pop(next(iter(_known)))
+        known = _known[key] = _Shape(ways)
+    first = known.speeds is None or (values and not known.speeds.value)
+    if first:
+        _times([*known.ways, *(_OTHERS if values else ())], x, w, turned)  # to warm up
+    if known.is_due() or first:
+        known.run(x, w, turned, values, _TURNS if first else 1)
+    return known.speeds
 
 
 def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, Callable]:
@@ -226,11 +274,10 @@ def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, C
     if not work or work < _SMALL:
         return "dense", 0, _dense
     seen, full, values = _C.census(x, max(1, min(_STEP, rows // _FEW), rows // _ENOUGH))
-    known, share = _known.get(_key(x, w, turned)), rows / seen
+    share = rows / seen
     if values * share > (1 - _WORTH) * rows * columns:
-        return "dense", 0, (known or _measure(x, w, turned, 0, None)).dense
-    if not known or not known.value:
-        known = _measure(x, w, turned, max(values * share, 1), known)
+        return "dense", 0, _measured(x, w, turned, 0).dense
+    known = _measured(x, w, turned, max(values * share, 1))
     dense = rows * known.row
     before = rows * known.scan + known.look
     listed = before + values * share * known.value
@@ -546,7 +593,8 @@ def dynamic(
     """A dense tensor whose zeros are found in the call: ``scorch.dynamic(relu(x @ W1)) @ W2``.
 
     A product with a matrix runs dense, over the rows that are not zero, or over the values that are not,
-    whichever is expected to be fastest; what each takes is measured at the first product of a shape. The
+    whichever is expected to be fastest; what each takes is measured at the first product of a shape, and now
+    and again at later ones. The
     result is that of the dense product, up to the order of sums, but that a zero times an infinity may be
     left out. Gradients are those of the dense product, also where x is zero.
 

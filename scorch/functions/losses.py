@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from .. import _torch
+from ..tensor.entries import summed_type
 from ..tensor.sparsetensor import SparseTensor
 from .order import gather, logsumexp
 from .reduce import sum_
@@ -41,9 +42,16 @@ def of_difference(name: str) -> Callable:
         values = plainly(**said | {"input": values, "target": torch.zeros_like(values), "reduction": "none"})
         if reduction == "none":
             return off._with_values(values)
-        return values.sum() if reduction == "sum" else values.sum() / input.numel()
+        return _summed(values, reduction, lambda wide: input.numel())
 
     return loss
+
+
+def _summed(losses: torch.Tensor, reduction: str, count: Callable) -> torch.Tensor:
+    """Their sum or mean, of half types formed in float32 as torch does: count is of such a type."""
+    wide = summed_type(losses.dtype)
+    total = losses.sum(dtype=wide)
+    return (total if reduction == "sum" else total / count(wide)).to(losses.dtype)
 
 
 # ---- of classes ----
@@ -67,7 +75,7 @@ def _picked(
 def _reduced(losses: torch.Tensor, weights: torch.Tensor, reduction: str) -> torch.Tensor:
     if reduction == "none":
         return losses
-    return losses.sum() if reduction == "sum" else losses.sum() / weights.sum()
+    return _summed(losses, reduction, lambda wide: weights.sum(dtype=wide))
 
 
 def nll_loss(
