@@ -19,7 +19,7 @@ SHAPES = [(1, 600, 40), (9, 300, 64), (70, 130, 150), (64, 128, 1), (200, 90, 26
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Products of a test are short, so all of them are looked at."""
-    monkeypatch.setattr(ways, "_SMALL", 0)
+    monkeypatch.setattr(ways, "_SHORT", 0)
     ways._known.clear()
 
 

@@ -32,7 +32,8 @@ _STEP = 16  # one row of so many is looked at,
 _FEW = 8  # but at least so many,
 _ENOUGH = 256  # and hardly more than these
 _WORTH = 0.5  # the share of zeros below which nothing but dense is tried
-_SMALL = 1 << 20  # multiply-adds of a product that is too short for any way but dense
+_SHORT = 1 << 22  # multiply-adds of a product that is too short for any way but dense,
+_READ = 8  # where an element of the weight, which has to be read, counts as so many
 _MANY = 128  # rows from which on a copy of the weight may pay
 _TURNS = 3  # of each way, where they are measured first,
 _AGAIN = 8  # and one more at so many products, at twice as many, and so on;
@@ -270,8 +271,7 @@ def _measured(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float) -> 
 def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, Callable]:
     """The way that is expected to be fastest, how many values or rows pay for it, and how dense is made."""
     rows, columns = x.shape
-    work = x.numel() * w.shape[1]
-    if not work or work < _SMALL:
+    if not x.numel() * w.shape[1] or _is_short(x, w):
         return "dense", 0, _dense
     seen, full, values = _C.census(x, max(1, min(_STEP, rows // _FEW), rows // _ENOUGH))
     share = rows / seen
@@ -289,6 +289,10 @@ def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, C
 
 
 # ---- products ----
+def _is_short(x: torch.Tensor, w: torch.Tensor) -> bool:
+    return x.numel() * w.shape[1] + _READ * w.numel() < _SHORT
+
+
 def _prepared(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """x along rows, w along rows or columns, which do not overlap."""
     apart = any(a.stride(1) == 1 and a.stride(0) >= a.shape[1] for a in (w, w.t()))
@@ -300,7 +304,7 @@ def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turne
 
     valid: bool [m], the rows of x that count; None: all.
     """
-    if valid is None and x.numel() * w.shape[1] < _SMALL:
+    if valid is None and _is_short(x, w):
         return _dense(x, w, turned)
     x, w = x.resolve_neg(), w.resolve_neg()
     if valid is not None:
@@ -359,6 +363,8 @@ def times(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: 
     """``multiply``, recorded where a gradient is asked for, and one operator where torch traces."""
     if _torch.is_tracing(x, w):
         return torch.ops.scorch.dynamic_product(x, w, valid, turned)
+    if valid is None and _is_short(x, w):
+        return _dense(x, w, turned)
     recorded = torch.is_grad_enabled() and _torch.any_requires_grad(x, w)
     return (_Product.apply if recorded else multiply)(x, w, valid, turned)
 
