@@ -1,5 +1,6 @@
 """Rows and columns of matrices against torch's indexing of their dense twins, and the gradients."""
 
+import itertools
 import random
 from itertools import pairwise
 
@@ -288,3 +289,47 @@ def test_nonzero_is_laid_out_as_in_torch(form):
         assert torch.equal(got, want) and got.stride() == want.stride()
         for x, y in zip(a.nonzero(as_tuple=True), a.to_dense().nonzero(as_tuple=True), strict=True):
             assert torch.equal(x, y)
+
+
+@pytest.mark.parametrize("density", [0, 0.03, 0.5, 1])
+@pytest.mark.parametrize(
+    "fmt",
+    [
+        "csf",
+        "coo",
+        "compressed(0), dense(1), compressed(2)",
+        "compressed(2), compressed(0), compressed(1)",
+        "compressed(1), dense(0), dense(2)",
+        "compressed(2, nonunique), singleton(0, nonunique), singleton(1)",
+    ],
+)
+def test_parts_along_the_first_level_are_cut_out(fmt, density):
+    """Coordinates that are searched, in every order of levels, with what is left to select, and gradients."""
+    g = torch.Generator().manual_seed(3)
+    x = (torch.rand(7, 5, 6, generator=g) * (torch.rand(7, 5, 6, generator=g) < density)).double()
+    stored = scorch.map(scorch.sparse(x, fmt), torch.ones_like).to_dense()
+    parts = [4, -1, slice(1, 4), slice(2, 2), slice(None, None, 2), slice(None), torch.tensor([3, 0, 3])]
+    for index in itertools.product(parts, parts[:-1], parts[:-1]):
+        a, twin = scorch.sparse(x, fmt).requires_grad_(), x.clone().requires_grad_()
+        got, want = a[index], twin[index]
+        got = got.to_dense() if scorch.is_sparse(got) else got
+        assert torch.equal(got, want), index
+        if got.requires_grad:
+            weight = torch.rand(want.shape, generator=g, dtype=torch.float64)
+            (got * weight).sum().backward()
+            (want * weight).sum().backward()
+            assert torch.equal(a.grad.to_dense(), twin.grad * stored), index
+    for dim in range(3):
+        pieces = scorch.sparse(x, fmt).unbind(dim)
+        assert all(torch.equal(p.to_dense(), q) for p, q in zip(pieces, x.unbind(dim), strict=True))
+
+
+def test_what_is_cut_reads_no_more_than_it_has(monkeypatch):
+    """A slice of csf costs what it contains: entries of the whole are not listed."""
+    x = torch.zeros(50, 40, 40)
+    x[::3, ::2] = 1
+    monkeypatch.setattr(indexing, "entries", lambda a: pytest.fail("all entries are listed"))
+    for fmt in ("csf", "coo", "compressed(0), compressed(2), compressed(1)"):
+        a = scorch.sparse(x, fmt)
+        assert torch.equal(a[3].to_dense(), x[3])
+        assert torch.equal(a[10:40].to_dense(), x[10:40])

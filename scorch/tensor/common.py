@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from .. import _C, _torch
+from .. import _C
+from .cutting import cut
 from .format import layout
 from .sparsetensor import SparseTensor, core_of
 from .values import plain_values
 from .wrapping import wrap
 
 COMMONEST = (slice, int, tuple)
-_FEW_ROWS = 4096  # whose positions are not worth the vectors and threads of torch
-
-
-def cut(arrays: tuple[torch.Tensor, ...], start: int, stop: int) -> tuple[torch.Tensor, ...]:
-    """The part of pos, crd and values that consecutive rows are."""
-    pos, crd, values = arrays
-    if stop - start < _FEW_ROWS and not _torch.is_tracing(pos):
-        begins, low, high = _C.rows(pos, start, stop)
-        return begins, crd[low:high], values[low:high]
-    begins = pos[start : stop + 1]
-    low, high = int(begins[0]), int(begins[-1])
-    return begins - low, crd[low:high], values[low:high]
 
 
 def common(a: SparseTensor, index: slice | int | tuple) -> torch.Tensor | None:

@@ -16,7 +16,8 @@ from numbers import Integral
 import torch
 
 from .. import _C, _torch
-from .common import COMMONEST, common, cut
+from .common import COMMONEST, common
+from .cutting import Selection, cut, cut_first
 from .entries import (
     Entries,
     build,
@@ -37,8 +38,6 @@ from .entries import (
 from .format import layout
 from .sparsetensor import SparseTensor, partwise, sound
 from .values import assemble, needs_grad, refuse_read_only
-
-Selection = int | slice | torch.Tensor
 
 
 # ---- what an index says ----
@@ -223,6 +222,7 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
             else:
                 chosen[dim] = slice(0, a.shape[dim], 1)
             break
+    a, chosen = cut_first(a, chosen)
     if all(_whole(c, n) for c, n in zip(chosen, a.shape, strict=True)):
         return a
     e, format = entries(a), kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, int)])

@@ -1,0 +1,85 @@
+"""Parts that are cut out of the arrays of a tensor, so that they cost what they contain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from .. import _C, _torch
+from .entries import kept_format
+from .format import Layout, layout, repeats
+from .sparsetensor import SparseTensor, sound
+from .values import assemble
+
+Selection = int | slice | torch.Tensor
+_FEW_ROWS = 4096  # whose positions are not worth the vectors and threads of torch
+
+
+def cut(arrays: tuple[torch.Tensor, ...], start: int, stop: int) -> tuple[torch.Tensor, ...]:
+    """The part of pos, crd and values that consecutive rows are."""
+    pos, crd, values = arrays
+    if stop - start < _FEW_ROWS and not _torch.is_tracing(pos):
+        begins, low, high = _C.rows(pos, start, stop)
+        return begins, crd[low:high], values[low:high]
+    begins = pos[start : stop + 1]
+    low, high = int(begins[0]), int(begins[-1])
+    return begins - low, crd[low:high], values[low:high]
+
+
+def _cut_levels(
+    form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor], span: slice
+) -> list[torch.Tensor]:
+    """Of compressed, singleton and dense levels the part whose first coordinate, which ascends, is in a span;
+    it is counted from there."""
+    own = dict(zip(form.names, arrays, strict=True))
+    first = own["_crd0"]
+    edges = torch.tensor([span.start, span.stop], dtype=first.dtype, device="cpu")
+    low, high = torch.searchsorted(first, edges).tolist()
+    made = [own["_pos0"].new_tensor([0, high - low]), first[low:high] - span.start]
+    for k, (kind, _, dim, *_) in list(enumerate(form.levels))[1:]:
+        if kind == "dense":
+            low, high = low * shape[dim], high * shape[dim]
+            continue
+        if kind == "compressed":
+            begins = own[f"_pos{k}"][low : high + 1]
+            low, high = int(begins[0]), int(begins[-1])
+            made.append(begins - low)
+        made.append(own[f"_crd{k}"][low:high])
+    return [*made, own["_val"][low:high]]
+
+
+def cut_first(a: SparseTensor, chosen: list[Selection]) -> tuple[SparseTensor, list[Selection]]:
+    """a, cut along its first level where the coordinates of that are searched, and what is left to select."""
+    form = layout(a._fmt, a._ndim)
+    kinds = [kind if not part else "" for kind, _, _, part, *_ in form.levels]
+    plain = {"compressed", "singleton", "dense"}.issuperset(kinds) and kinds[:1] == ["compressed"]
+    if not plain or repeats(form.text) or _torch.in_graph():
+        return a, chosen
+    dim = form.levels[0][2]
+    c = chosen[dim]
+    span = slice(c, c + 1, 1) if isinstance(c, int) else c
+    if not isinstance(span, slice) or span.step != 1 or (span.start, span.stop) == (0, a.shape[dim]):
+        return a, chosen
+    shape, left, arrays = list(a.shape), list(chosen), (*sound(a)._arrays()[:-1], a.values())
+    shape[dim] = span.stop - span.start
+    arrays = _cut_levels(form, shape, arrays, span)
+    if isinstance(c, int) and (below := _below_first(a, form, arrays)) is not None:
+        return below, left[:dim] + left[dim + 1 :]
+    left[dim] = 0 if isinstance(c, int) else slice(0, shape[dim], 1)
+    return assemble(form, shape, arrays), left
+
+
+def _below_first(a: SparseTensor, form: Layout, arrays: list[torch.Tensor]) -> SparseTensor | None:
+    """What lies below the one coordinate that the first level has; None where no levels are like those."""
+    kinds, dims = zip(*[(kind, dim) for kind, _, dim, *_ in form.levels], strict=True)
+    kept = [d for d in range(a._ndim) if d != dims[0]]
+    if not kept or not arrays[1].numel():
+        return None
+    below, rest = list(kinds[1:]), arrays[2:]
+    if below[0] == "singleton":  # as many as entries
+        below[0], rest = "compressed", [arrays[0], *rest]
+    made = layout(kept_format(a, kept), len(kept))
+    levels = [(kind, kept[dim]) for kind, _, dim, *_ in made.levels]
+    same = levels == list(zip(below, dims[1:], strict=True))
+    return assemble(made, [a.shape[d] for d in kept], rest) if same else None
