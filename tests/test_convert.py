@@ -213,3 +213,13 @@ def test_another_type_keeps_what_is_derived(dtype):
     wide.crd(1)[:8] = wide.crd(1)[8:16].clone()
     counts = a.crd(1).bincount(minlength=n).to(torch.float32)
     assert torch.equal(wide.sum(0), counts) and torch.equal(a.float().sum(0), counts)
+
+
+@pytest.mark.parametrize(
+    "levels", ["compressed(0), compressed(1), compressed(2)", "dense(0)", ["dense", "dense", "compressed"]]
+)
+def test_levels_of_another_rank_are_refused(levels):
+    x = torch.eye(4)
+    for take in (scorch.sparse, lambda t, f: scorch.sparse(t).convert(f)):
+        with pytest.raises(ValueError, match="expected levels of 2 dimensions, got some of"):
+            take(x, levels if isinstance(levels, str) else scorch.Format(levels))

@@ -20,7 +20,7 @@ _ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|(ell|dia)\(\s*\d+\s*\)$|bitm
 _SPELLED = (
     "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) bitmask compressed(d) singleton(d)"
 )
-_DIM = re.compile(r"(?:dense|compressed|singleton|ell|diagonals|bitmask|planar)\s*\(\s*(\d+)")
+_DIM = re.compile(r"\b(?:dense|compressed|singleton|ell|diagonals|bitmask|planar)\s*\(\s*(\d+)")
 HAVE_POS = frozenset(("compressed", "diagonals", "bitmask"))  # kinds of levels
 _FULL = frozenset(("dense", "planar"))  # those whose coordinates are not stored
 
@@ -82,13 +82,17 @@ def fills(form: Layout) -> bool:
     return any(map(fills, form.parts)) or (bool(form.levels) and form.levels[-1][0] == "dense")
 
 
+_CUTS = "columns are cut by dense(1/N), dense(0), compressed(1%N)"
+
+
 def _buckets(text: str) -> str:
     """hyb(c,k), SparseTIR's: rows of at most 1, 2, 4 .. 2^k entries, each padded to that, and longer ones."""
     found = re.fullmatch(r"hyb\(\s*(\d+)\s*,\s*(\d+)\s*\)", text)
     if not found or int(found[1]) != 1 or int(found[2]) > MOST - 2:
         raise ValueError(
             f"expected hyb(1,k) with k up to {MOST - 2}, buckets of rows of at most 1, 2, 4 .. 2^k entries, "
-            f"got {text}: columns are cut by dense(1/N), dense(0), compressed(1%N)"
+            f"got {text}: "
+            + ("leave out what is added, since the last part is csr" if "+" in text else _CUTS)
         )
     sizes = [2**k for k in range(int(found[2]) + 1)]
     return " + ".join([*(f"compressed(0), ell(1, {n}) of rows(<= {n})" for n in sizes), "csr"])
@@ -242,7 +246,7 @@ class Format:
     True
     """
 
-    __slots__ = ("_text",)
+    __slots__ = ("_rank", "_text")  # for how many dimensions levels are spelled out; 0: any
 
     def __init__(
         self,
@@ -267,6 +271,8 @@ class Format:
         if text.startswith("hyb"):
             text = _buckets(text)
         object.__setattr__(self, "_text", text if text in _RANK_OF_ALIAS else _canonical(text))
+        rank = levels._rank if isinstance(levels, Format) else _rank(text) if _DIM.match(text) else 0
+        object.__setattr__(self, "_rank", 0 if is_composed(text) else rank)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Format does not change")
@@ -276,6 +282,11 @@ class Format:
 
         Statistics of the tensor do not take part in ``auto`` yet.
         """
+        if self._rank not in (0, ndim):
+            raise ValueError(
+                f"expected levels of {ndim} dimensions, got some of {self._rank}: name all dimensions of the "
+                f"tensor, from 0 to {ndim - 1}"
+            )
         if self._text == "auto" and not ndim:
             raise ValueError("a tensor of no dimensions has no sparse format: use it as it is, or reshape(1)")
         if self._text == "auto":
@@ -343,7 +354,7 @@ def has_parts(format: str | Format) -> bool:
 
 def bound(format: str | Format, ndim: int) -> Layout:
     """The layout of a format for ``ndim`` dimensions, by its text: at once the second time."""
-    return _bound(format if type(format) is str else Format(format)._text, ndim)
+    return _bound(format, ndim) if type(format) is str else Format(format).bind(ndim)
 
 
 @lru_cache(maxsize=1024)
