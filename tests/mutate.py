@@ -41,6 +41,7 @@ STEPS = ("test_steps", "test_slabs", "test_apart", "test_path", "test_tmp")
 PACKAGE = {  # instead of all that, the Python tests of files whose path begins so
     "compiler/path/": STEPS,
     "compiler/expr/inline": STEPS,
+    "compiler/lower/noted": ("test_merges",),
     "compiler/expr/twins": ("test_twins",),
     "kernels/slabs": ("test_slabs",),
     "run/dense": STEPS,
@@ -129,6 +130,18 @@ MUTATIONS = {  # name: file, text, replacement
     "galloping leaps over an entry": (
         "compiler/lower/merge.c", "val_op(p, O_ADD, m->coord, val_cast(p, I64, same))",
         "val_op(p, O_ADD, m->coord, val_int(p, 1))",
+    ),
+    "a row is taken for the empty one in front": (
+        "compiler/lower/noted.c", "val_op(p, O_GT, size, times(l, other, num(l, ROW_LONGER)))",
+        "val_op(p, O_GE, size, times(l, other, num(l, ROW_LONGER)))",
+    ),
+    "a noted row is believed unseen": (
+        "compiler/lower/merge.c", "O_EQ, lower_load_index(l, row->crd, place), m->coord)",
+        "O_EQ, m->coord, m->coord)",
+    ),
+    "a row that is noted stays": (
+        "compiler/lower/noted.c", "val_op(p, O_NE, f->lo, val_local(p, x->held))",
+        "val_op(p, O_EQ, num(l, -1), val_local(p, x->held))",
     ),
     "a search believes what it finds": (
         "compiler/lower/level.c", "f->one ? same : both(l, less(l, at.pos, f->hi), same);",

@@ -215,11 +215,25 @@ def test_another_type_keeps_what_is_derived(dtype):
     assert torch.equal(wide.sum(0), counts) and torch.equal(a.float().sum(0), counts)
 
 
-@pytest.mark.parametrize(
-    "levels", ["compressed(0), compressed(1), compressed(2)", "dense(0)", ["dense", "dense", "compressed"]]
-)
+@pytest.mark.parametrize("levels", ["compressed(0), compressed(1), compressed(2)", "dense(0)", " Dense(0)"])
 def test_levels_of_another_rank_are_refused(levels):
     x = torch.eye(4)
     for take in (scorch.sparse, lambda t, f: scorch.sparse(t).convert(f)):
         with pytest.raises(ValueError, match="expected levels of 2 dimensions, got some of"):
-            take(x, levels if isinstance(levels, str) else scorch.Format(levels))
+            take(x, levels)
+
+
+def test_names_are_of_any_rank():
+    """Also where what is spelled out has a name, which other ranks have too."""
+    x = torch.rand(2, 3, 4)
+    for text in (
+        "ell(4)",
+        "dense(0), dense(1), ell(2, 4)",
+        "csc",
+        "dense(0), dense(1), compressed(2)",
+        "dia(2)",
+    ):
+        a = scorch.sparse(x, text)
+        assert torch.equal(a.to_dense(), x) and a.convert("coo").convert(a.format).format == a.format
+        assert scorch.Format(text).levels
+    assert scorch.sparse(x, scorch.Format(["dense", "dense", "compressed"])).format == "csr"

@@ -146,3 +146,49 @@ def test_as_many_operands_as_a_program_takes(sign, implicit, n):
     assert made.nnz == want.count_nonzero()
     lines = scorch.compile(text, **operands, implicit=implicit).source.splitlines()
     assert any(line.startswith(104 * " ") for line in lines)
+
+
+def _uneven(seed, rows, columns, index, dtype):
+    """Some rows are empty, in front of long ones too, most are short and some nearly full."""
+    g = torch.Generator().manual_seed(seed)
+    share = torch.tensor([0, 0, 0.02, 0.05, 0.4, 0.9])[torch.randint(6, (rows, 1), generator=g)]
+    x = torch.randint(-4, 5, (rows, columns), generator=g) * (torch.rand(rows, columns, generator=g) < share)
+    return x.to(dtype), scorch.sparse(x.to(dtype), "csr", index_dtype=index)
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.int64], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_meet_many(seed, dtype, index):
+    """Rows that stay while others pass: noted, searched or merged, as their lengths come."""
+    (a, A), (b, B), (m, M) = (
+        _uneven(10 * seed + k, *shape, index, dtype)
+        for k, shape in enumerate(((90, 400), (120, 400), (90, 120)))
+    )
+    v, V = _uneven(seed, 1, 400, index, dtype)
+    V = V[0]
+    inside = (m != 0).to(dtype)
+    found = scorch.evaluate("D[i,j] = stored(M[i,j]) * A[i,k] * B[j,k]", M=M, A=A, B=B)
+    assert torch.equal(found.to_dense(), inside * (a @ b.T))
+    found = scorch.evaluate("D[i,j] = M[i,j] * A[i,k] * B[j,k]", M=M, A=A, B=B, schedule="order(i, j, k)")
+    assert torch.equal(found.to_dense(), m * (a @ b.T))
+    assert scorch.einsum("ij,ik,jk->", M, A, B) == (m * (a @ b.T)).sum()
+    assert torch.equal(scorch.einsum("ik,k->i", A, V), a @ v[0])
+    found = scorch.evaluate("y[i] max= A[i,k] * V[k]", A=A, V=V, implicit="zero")
+    assert torch.equal(found, (a * v).amax(1))
+
+
+def test_what_a_noted_row_lacks_is_not_multiplied():
+    """Infinities and NaN of the other rows, where this one has nothing, are not met."""
+    (a, A), (b, _), (m, M) = (
+        _uneven(k, *shape, None, torch.float64)
+        for k, shape in enumerate(((90, 400), (120, 400), (90, 120)), 20)
+    )
+    alone = (b != 0) & (torch.rand(b.shape, generator=torch.Generator().manual_seed(1)) < 0.3)
+    wild = torch.where(alone, torch.inf, b)
+    found = scorch.evaluate(
+        "D[i,j] = stored(M[i,j]) * A[i,k] * B[j,k]", M=M, A=A, B=scorch.sparse(wild, "csr")
+    )
+    terms = torch.where((a != 0)[:, None] & (wild != 0), a[:, None] * wild, 0.0)
+    want = torch.where(m != 0, terms.sum(2), 0.0)
+    assert torch.equal(found.to_dense().nan_to_num(7e9), want.nan_to_num(7e9))

@@ -837,3 +837,11 @@ def test_a_full_column_is_not_multiplied_out(text, columns):
     assert "t1[j" in made and "A[i,j] * B[k,j]" not in made
     got = scorch.einsum(text, *operands)
     assert (got == (n * n if text.endswith("->") else n)).all()
+
+
+def test_factors_that_share_nothing_are_summed_each():
+    a, b = (torch.randint(-3, 4, shape).double() for shape in ((90, 70), (60, 80)))
+    for x, y in itertools.product((a, scorch.sparse(a)), (b, scorch.sparse(b))):
+        assert scorch.einsum("ij,kl->", x, y) == a.sum() * b.sum()
+        if scorch.is_sparse(x) and scorch.is_sparse(y):
+            assert "t1 += A[i,j]" in str(scorch.explain("ij,kl->", x, y))

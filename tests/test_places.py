@@ -255,6 +255,23 @@ def test_means_of_losses_whose_sum_half_types_do_not_hold(name, dtype):
     assert got.dtype is dtype and torch.equal(got, loss(x, y))
 
 
+def test_an_empty_batch_keeps_its_graph():
+    for shape in ((0, 3), (2, 3, 0)):
+        classes = torch.zeros(shape[0], *shape[2:], dtype=torch.int64)
+        for loss in (F.nll_loss, F.cross_entropy):
+            a = scorch.sparse(torch.zeros(shape)).requires_grad_()
+            loss(a, classes, reduction="sum").backward()
+            assert a.grad.shape == shape
+
+
+def test_means_over_nothing_are_nan():
+    for shape, dim in (((3, 0), 1), ((2, 0, 2), 1), ((2, 2, 0, 2), -2), ((4, 0, 2), (1, 2)), ((2, 0), None)):
+        for f in (torch.mean, torch.nanmean):
+            got, want = (f(x, dim) for x in (scorch.sparse(torch.zeros(shape), "coo"), torch.zeros(shape)))
+            same(got, want)
+            assert want.isnan().all()
+
+
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
 @pytest.mark.parametrize("options", [{}, {"weight": WEIGHTS}, {"ignore_index": 2}])
 def test_losses_of_classes(reduction, options):

@@ -88,7 +88,8 @@ def nll_loss(
     reduction: str = "mean",
 ) -> torch.Tensor:
     """``F.nll_loss``."""
-    if not isinstance(input, SparseTensor) or size_average is not None or reduce is not None:
+    plain = not isinstance(input, SparseTensor) or size_average is not None or reduce is not None
+    if plain or not input.numel():  # of no scores nothing is gathered, which would not be recorded
         more = (weight, size_average, ignore_index, reduce, reduction)
         return beside_dense(F.nll_loss, "nll_loss")(input, target, *more)
     entry, weights = _picked("nll_loss", input, target, weight, ignore_index)

@@ -120,6 +120,11 @@ def _sized(a: SparseTensor, dims: list[int]) -> int:
     return math.prod(a.shape[d] for d in dims)
 
 
+def _over(total: torch.Tensor, n: int) -> torch.Tensor:
+    """Sums of so many entries each; of none, dense: 0 / 0 is no zero that could be missing."""
+    return total.to_dense() if not n and isinstance(total, SparseTensor) else total
+
+
 def _alone(a: SparseTensor, dims: list[int]) -> torch.Tensor | None:
     """The values of a where all dimensions are reduced and an eager call may compute with values alone."""
     return plain_values(a) if len(dims) == a._ndim else None
@@ -165,7 +170,7 @@ def mean(
     dims = dims_of(dim, input._ndim)
     wide = summed_type(dtype)
     total = sum_(input if input._val.dtype is wide else input.to(wide), dims, keepdim)
-    return (total / _sized(input, dims)).to(dtype)
+    return (_over(total, _sized(input, dims)) / _sized(input, dims)).to(dtype)
 
 
 def _without_nan(a: SparseTensor) -> SparseTensor:
@@ -196,7 +201,7 @@ def nanmean(
     kept = _sized(a, dims_of(dim, a._ndim)) - left_out
     total = nansum(widened(a), dim, keepdim, dtype=dtype)
     kept = kept.to_dense() if isinstance(kept, SparseTensor) else kept
-    return (total / kept).to(dtype or input.dtype)
+    return (_over(total, _sized(a, dims_of(dim, a._ndim))) / kept).to(dtype or input.dtype)
 
 
 def sparse_sum(input: SparseTensor, dim: Dims = None, dtype: torch.dtype | None = None) -> torch.Tensor:

@@ -246,7 +246,7 @@ class Format:
     True
     """
 
-    __slots__ = ("_rank", "_text")  # for how many dimensions levels are spelled out; 0: any
+    __slots__ = ("_text",)
 
     def __init__(
         self,
@@ -271,8 +271,6 @@ class Format:
         if text.startswith("hyb"):
             text = _buckets(text)
         object.__setattr__(self, "_text", text if text in _RANK_OF_ALIAS else _canonical(text))
-        rank = levels._rank if isinstance(levels, Format) else _rank(text) if _DIM.match(text) else 0
-        object.__setattr__(self, "_rank", 0 if is_composed(text) else rank)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Format does not change")
@@ -282,11 +280,6 @@ class Format:
 
         Statistics of the tensor do not take part in ``auto`` yet.
         """
-        if self._rank not in (0, ndim):
-            raise ValueError(
-                f"expected levels of {ndim} dimensions, got some of {self._rank}: name all dimensions of the "
-                f"tensor, from 0 to {ndim - 1}"
-            )
         if self._text == "auto" and not ndim:
             raise ValueError("a tensor of no dimensions has no sparse format: use it as it is, or reshape(1)")
         if self._text == "auto":
@@ -354,12 +347,19 @@ def has_parts(format: str | Format) -> bool:
 
 def bound(format: str | Format, ndim: int) -> Layout:
     """The layout of a format for ``ndim`` dimensions, by its text: at once the second time."""
-    return _bound(format, ndim) if type(format) is str else Format(format).bind(ndim)
+    return _bound(format if type(format) is str else Format(format)._text, ndim)
 
 
 @lru_cache(maxsize=1024)
 def _bound(text: str, ndim: int) -> Layout:
-    return Format(text).bind(ndim)
+    made, text = Format(text), text.strip().lower()
+    spelled = not _ALIAS.match(text) and not is_composed(text) and _DIM.match(text)
+    if spelled and _rank(text) != ndim:
+        raise ValueError(
+            f"expected levels of {ndim} dimensions, got some of {_rank(text)}: name all dimensions of the "
+            f"tensor, from 0 to {ndim - 1}"
+        )
+    return made.bind(ndim)
 
 
 def _rank(text: str) -> int:

@@ -323,10 +323,11 @@ def sparse(
     """A SparseTensor of a dense or sparse tensor of torch, NumPy or SciPy, a graph, or another SparseTensor.
 
     Args:
-        x: of any real type on the CPU. Products take all but int8, unsigned integers and float8, which
-            can be stored, converted and moved. A NetworkX graph gives its adjacency matrix: an entry (u, v) is the weight of the edge from u to v, in torch's default
-            type (networkx.to_scipy_sparse_array keeps integers and float64). Batches and dense dimensions
-            of torch's layouts are taken too, the SparseTensor of torch_sparse, and scorch.dynamic.
+        x: of any real type on the CPU. Products take all but int8, unsigned integers and float8, which can be
+            stored, converted and moved. A NetworkX graph gives its adjacency matrix: an entry (u, v) is the
+            weight of the edge from u to v, in torch's default type (networkx.to_scipy_sparse_array keeps
+            integers and float64). Batches and dense dimensions of torch's layouts are taken too, the
+            SparseTensor of torch_sparse, and scorch.dynamic.
         format: "auto" is csr for matrices and csf for more dimensions; batches of rows and dense dimensions
             at the end stay what they are. Statistics take no part in it yet.
         index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds

@@ -12,6 +12,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_max_i64(sc_i64 a, sc_i64 b)
 {
     return a > b ? a : b;
@@ -144,6 +148,7 @@ SC_INLINE sc_i64 sc_ones_i64(sc_i64 bits)
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
+    int *restrict const a_places = lane->scratch;
     const int *restrict const a_pos0 = call->view[0].level[0].pos;
     const int *restrict const a_crd0 = call->view[0].level[0].crd;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
@@ -151,8 +156,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const a_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
-    (void)lane;
 
+    sc_i64 a_noted = -1;
+    sc_i64 a_row = -1;
+    sc_i64 a_met = 0;
     /* par i */
     for (sc_i64 i = begin; i < end; i++) {
         /* for j merge a, B */
@@ -164,7 +171,29 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         sc_i64 pB = B_lo;
         const sc_i64 a_size = a_hi - a_lo;
         const sc_i64 B_size = B_hi - B_lo;
-        if ((a_size > B_size * 24) | (B_size > a_size * 24)) {
+        if (a_size > B_size * 2) {
+            a_met = sc_select_i64(a_lo == a_row, a_met, 0) + B_size;
+            a_row = a_lo;
+        }
+        if ((a_size > B_size * 2) && (a_met * 16 >= a_size)) {
+            /* many entries that stay: the other's are looked up */
+            if (a_lo != a_noted) {
+                a_noted = a_lo;
+                for (sc_i64 p = a_lo; p < a_hi; p++) {
+                    a_places[(sc_i64)a_crd0[p]] = (int)p;
+                }
+            }
+            for (sc_i64 pB_1 = B_lo; pB_1 < B_hi; pB_1++) {
+                const sc_i64 j = (sc_i64)B_crd1[pB_1];
+                const sc_i64 a_at = (sc_i64)a_places[j];
+                if ((a_at >= a_lo) && (a_at < a_hi)) {
+                    if ((sc_i64)a_crd0[a_at] == j) {
+                        /* C[i] += a[j] * B[i,j] */
+                        C_val[i] = C_val[i] + a_val[a_at] * B_val[pB_1];
+                    }
+                }
+            }
+        } else if ((a_size > B_size * 24) | (B_size > a_size * 24)) {
             /* one is much longer: both jump */
             while ((pa < a_hi) && (pB < B_hi)) {
                 const sc_i64 j_a = (sc_i64)a_crd0[pa];

@@ -18,6 +18,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_max_i64(sc_i64 a, sc_i64 b)
 {
     return a > b ? a : b;
@@ -180,6 +184,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const A_crd0 = call->view[0].level[0].crd;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    int *restrict const v_places = lane->scratch;
     const int *restrict const A_pos2 = call->view[0].level[2].pos;
     const int *restrict const A_crd2 = call->view[0].level[2].crd;
     const int *restrict const v_pos0 = call->view[1].level[0].pos;
@@ -191,6 +196,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const C_crd0 = (int *)call->view[2].level[0].crd;
     int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
 
+    sc_i64 v_noted = -1;
+    sc_i64 v_row = -1;
+    sc_i64 v_met = 0;
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     /* par i in A */
@@ -213,7 +221,29 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 pv = v_lo;
             const sc_i64 A_size = A_hi_1 - A_lo_1;
             const sc_i64 v_size = v_hi - v_lo;
-            if ((A_size > v_size * 24) | (v_size > A_size * 24)) {
+            if (v_size > A_size * 2) {
+                v_met = sc_select_i64(v_lo == v_row, v_met, 0) + A_size;
+                v_row = v_lo;
+            }
+            if ((v_size > A_size * 2) && (v_met * 16 >= v_size)) {
+                /* many entries that stay: the other's are looked up */
+                if (v_lo != v_noted) {
+                    v_noted = v_lo;
+                    for (sc_i64 p_2 = v_lo; p_2 < v_hi; p_2++) {
+                        v_places[(sc_i64)v_crd0[p_2]] = (int)p_2;
+                    }
+                }
+                for (sc_i64 pA_1 = A_lo_1; pA_1 < A_hi_1; pA_1++) {
+                    const sc_i64 k = (sc_i64)A_crd2[pA_1];
+                    const sc_i64 v_at = (sc_i64)v_places[k];
+                    if ((v_at >= v_lo) && (v_at < v_hi)) {
+                        if ((sc_i64)v_crd0[v_at] == k) {
+                            /* c += A[i,j,k] * v[k] */
+                            c = c + A_val[pA_1] * v_val[v_at];
+                        }
+                    }
+                }
+            } else if ((A_size > v_size * 24) | (v_size > A_size * 24)) {
                 /* one is much longer: both jump */
                 while ((pA < A_hi_1) && (pv < v_hi)) {
                     const sc_i64 k_A = (sc_i64)A_crd2[pA];

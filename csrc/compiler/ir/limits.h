@@ -49,7 +49,8 @@
 #define MAXPATHSTEP 48      /* steps: more stay one, or are refused where sparse results are read */
 #define MAXSUM 64           /* sums of products whose common parts are known: others share nothing */
 #define MAXSAID 128         /* answers of the scheduler that are kept: others are asked for again */
-#define UNCOUNTED 64.0 /* entries, at least, of a column that others led to, where nobody counted the columns */
+#define MAXNOTED 4          /* rows of a kernel that are noted (lower/noted.c) */
+#define UNCOUNTED 64.0      /* entries of a column that others led to, where nobody counted the columns */
 #define MAXCELLS 16777216.0 /* elements of a dense temporary, or what the largest dense tensor has: no more */
 #define MAXWHOLE 4          /* indices of a product whose one nest is looked at where steps are cheaper */
 #define MAXNESTED 4         /* indices of sums inside of others whose one nest is looked at */

@@ -16,7 +16,7 @@
 static void env_reset(Low *l)
 {
     memset(&l->e, 0, sizeof l->e);
-    l->nreg = l->nmemo = l->nlane = l->nplace = l->nlocal = 0;
+    l->nreg = l->nmemo = l->nlane = l->nplace = l->nlocal = l->nnoted = 0;
     l->scratch = val_int(l->p, 0);
     l->step->nscratch = l->step->hash = l->step->clean = 0;
     for (int i = 0; i < l->p->ntensor; i++) l->e.where[i].pos[0] = val_int(l->p, 0);
@@ -35,6 +35,7 @@ static int entry(Low *l, const char *name, Mode mode)
     l->tail = &e->body;
     env_reset(l);
     lanes_place(l);
+    noted_place(l);
     results_open(l);
     if (l->fills) lower_note(l, l->fills);
     lower_body(l, l->kernel);

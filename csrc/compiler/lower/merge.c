@@ -421,6 +421,29 @@ static void gallop(Low *l, Merge *m)
     l->tail = outer;
 }
 
+/* What the other tensor has is looked for in the row that is noted. */
+static void look_up_noted(Low *l, Merge *m, const Noted *x)
+{
+    Prog *p = l->p;
+    const Fibre *row = &m->f[x->row], *f = &m->f[1 - x->row];
+    Stmt **outer;
+    lower_remark(l, "many entries that stay: the other's are looked up");
+    noted_fill(l, x, row);
+    Val *at = val_local(p, lower_for(l, named(l, "p%s", f), f->lo, f->hi, 1, &outer)->local);
+    m->coord = lower_let(l, lower_index_name(l, m->nest->ix), lower_load_index(l, f->crd, at));
+    Val *place = lower_let(l, named(l, "%s_at", row), lower_load_index(l, x->places, m->coord));
+    Stmt *inside = lower_put(l, S_IF);
+    inside->a = val_op(p, O_AND, val_op(p, O_GE, place, row->lo), val_op(p, O_LT, place, row->hi));
+    l->tail = &inside->body;
+    Stmt *same = lower_put(l, S_IF);
+    same->a = val_op(p, O_EQ, lower_load_index(l, row->crd, place), m->coord);
+    l->tail = &same->body;
+    m->pos[x->row] = place, m->pos[1 - x->row] = at;
+    m->end[0] = m->end[1] = NULL;
+    merge_case(l, m, 3);
+    l->tail = outer;
+}
+
 static void intersect(Low *l, Merge *m)
 {
     Prog *p = l->p;
@@ -428,7 +451,20 @@ static void intersect(Low *l, Merge *m)
     Val *size[2], *ratio = val_int(p, meets(l, m, &s) ? GALLOP_MEET : GALLOP);
     for (int i = 0; i < 2; i++)
         size[i] = lower_let(l, named(l, "%s_size", &m->f[i]), val_op(p, O_SUB, m->f[i].hi, m->f[i].lo));
-    Stmt *far = lower_put(l, S_IF), **outer = l->tail;
+    Stmt **outer = l->tail;
+    const Noted *noted = noted_of(l, m->nest);
+    if (noted) {
+        const int row = noted->row;
+        Val *pays = noted_pays(l, noted, &m->f[row], size[row], size[1 - row]);
+        Stmt *longer = lower_put(l, S_IF);
+        outer = l->tail;
+        longer->a = pays;
+        l->tail = &longer->body;
+        look_up_noted(l, m, noted);
+        l->tail = &longer->other;
+    }
+    Stmt *far = lower_put(l, S_IF);
+    if (!noted) outer = l->tail;
     far->a = val_op(p, O_OR, val_op(p, O_GT, size[0], val_op(p, O_MUL, size[1], ratio)),
                     val_op(p, O_GT, size[1], val_op(p, O_MUL, size[0], ratio)));
     l->tail = &far->body;

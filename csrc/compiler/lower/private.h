@@ -137,6 +137,15 @@ typedef struct { /* a workspace in the lane's scratch */
     bool counted;       /* it is being filled, and what it stores decides what results store */
 } Lane;
 
+typedef struct { /* a row that a merge meets in every turn of the loop around it (noted.c) */
+    const Nest *merge;
+    int row;     /* which of its tensors, 0 or 1, has it */
+    Buf *places; /* the position of each coordinate */
+    Local *held; /* where the row begins that is noted, -1: none is */
+    /* The same of the row that was met last, and how many entries of others it has met. */
+    Local *row_met, *met;
+} Noted;
+
 /* COUNT: how many entries results store, MOST: how many they store at most; neither computes a value. */
 typedef enum { BODY, COUNT, MOST, PART, FINISH } Mode;
 
@@ -158,6 +167,8 @@ typedef struct {
     sc_step *step;
     Lane lane[SC_MAXWORK];
     int nlane, nplace, nlocal;
+    Noted noted[MAXNOTED];
+    int nnoted;
     struct { /* private and shared workspaces, by their slot */
         const Tensor *work;
         Op reduce;
@@ -353,6 +364,13 @@ Reg *register_find(Low *, const Tensor *, const Expr *access, int copy);
 void register_open_all(Low *, const Nest *work); /* all registers of a workspace */
 void register_open_copies(Low *, const Nest *loop);
 void register_close_copies(Low *, const Nest *loop);
+
+/* noted.c: rows that merges meet again and again */
+void noted_place(Low *);                               /* at the head of an entry */
+const Noted *noted_of(const Low *, const Nest *merge); /* null: no row of it is */
+/* Counts the entries of another row that this one meets; whether those so far are worth to note it. */
+Val *noted_pays(Low *, const Noted *, const Fibre *row, Val *size, Val *other);
+void noted_fill(Low *, const Noted *, const Fibre *);
 
 /* sparse.c: bitmaps and hash tables, and where the lane's workspaces lie */
 /* Mode MOST applies to the kernel: workspaces are read entry by entry as they come, so that they append no more than is

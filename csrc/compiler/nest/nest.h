@@ -44,6 +44,14 @@ bool expr_has_lanes(const Expr *, int var, const Tensor *t);
 const char *nest_batch_refused(const Nest *loop); /* why it cannot take its turns in batches, or null */
 int nest_loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
 
+/* ---- stays.c ---- */
+enum {
+    ROW_LONGER = 2
+}; /* times another row that it meets, from which a row that stays is noted (lower/noted.c) */
+/* Which tensor of an intersection, 0 or 1, has the same row in each turn of the loop around it, over this index; -1: none, or
+ * an array of its places would be too large. */
+int nest_row_stays(Prog *, const Nest *merge, int around);
+
 /* ---- twins.c ---- */
 void nest_twins(Prog *,
                 Nest *); /* of a nest as text: operands that no loop runs in are read where a twin is */

@@ -21,6 +21,7 @@
 #include "private.h"
 
 #define WHOLE_TIE 1.1 /* what steps must gain over one nest, but for functions that are taken first */
+#define INSIDE_TIE .3 /* the same of a factor that is summed first: more may meet than is known */
 #define FAR 20        /* one nest of more than so many times the least rough cost is not looked at */
 #define CLOSE 1.2 /* where one nest is the least, others of more than so many times that are not looked at */
 #define NEAR 4    /* an order of contraction of more than so many times the least is not looked at */
@@ -284,7 +285,7 @@ static Expr *distribute(Planner *pl, Expr *e)
     return e;
 }
 
-/* Indices of a sum that the sparse factor k alone has, where it meets entries of another. */
+/* Indices of a sum that the sparse factor k alone has, where it meets entries of another, or shares nothing. */
 static uint32_t own_indices(const Prog *p, uint32_t summed, int n, const Part *part, int k)
 {
     uint32_t others = 0;
@@ -295,6 +296,7 @@ static uint32_t own_indices(const Prog *p, uint32_t summed, int n, const Part *p
         others |= expr_free(part[q].e);
         met |= path_has_sparse(part[q].e) && expr_free(part[q].e) & s.vars;
     }
+    met |= n > 1 && !(s.vars & ~summed) && !(s.vars & others);
     const uint32_t own = s.vars & summed & ~others, kept = s.vars & ~own;
     return s.sparse && met && tree_cells(p, kept) <= MAXCELLS ? own : 0;
 }
@@ -450,14 +452,16 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
         const double steps = pl->path->cost - m.cost;
         const Point end = step_mark(pl);
         double whole = -1;
-        const bool compared = entries == a->rhs && path_is_sum(a->rhs) &&
-                              !expr_has(a->rhs->kid[0], O_REDUCE) && sums_inside(pl->p, a->rhs) == a->rhs;
+        const bool inside = sums_inside(pl->p, a->rhs) != a->rhs;
+        const bool compared =
+            entries == a->rhs && path_is_sum(a->rhs) && !expr_has(a->rhs->kid[0], O_REDUCE) && !inside;
         if (!asked && !pl->nwish && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
             step_add(pl, 1, a, &result)) {
             whole = pl->path->cost - end.cost;
             step_rewind(pl, end);
         }
-        if (whole < 0 || steps * (e == first ? 1 : WHOLE_TIE) < whole) return true;
+        const double tie = inside ? INSIDE_TIE : e == first ? 1 : WHOLE_TIE;
+        if (whole < 0 || steps * tie < whole) return true;
     }
     step_rewind(pl, m);
     return false;

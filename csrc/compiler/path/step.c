@@ -270,6 +270,18 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
     return s;
 }
 
+/* Operands whose structure a result has stay as they are, so the costs are those of orders that do not convert them. */
+static const Said *ask_as_shared(Planner *pl, int n, Step *s)
+{
+    uint32_t shared = 0;
+    const Said *said = ask_scheduler(pl, &s->request);
+    for (int k = 0; k < n && said->cost >= 0; k++)
+        if (said->made[k].like >= 0) shared |= 1u << said->made[k].like;
+    if (!(shared & ~s->request.settled)) return said;
+    s->request.settled |= shared;
+    return ask_scheduler(pl, &s->request);
+}
+
 Point step_mark(const Planner *pl)
 { return (Point){pl->path->n, pl->path->nvalue, pl->ntemp, pl->path->cost, pl->tree, pl->next}; }
 
@@ -374,7 +386,7 @@ static bool add(Planner *pl, int n, const Assign *a, const int *result)
     s->plain = n == 1 && path_is_product(a->rhs);
     if (s->plain) note_kept(pl, s, a->rhs, expr_vars(a->lhs));
     s->request.text = text_of(pl, n, a);
-    const Said *said = ask_scheduler(pl, &s->request);
+    const Said *said = ask_as_shared(pl, n, s);
     s->cost = said->cost;
     note_refusal(pl, said);
     const bool stays = isinf(s->cost) && shares(n, said->made);

@@ -69,7 +69,7 @@ static bool is_met(Size *const *part, int k)
 }
 
 /* Entries of the next sparse part for one of those in front: of what is held of its indices it has few coordinates, but
- * those that others have. tilt: of each index, the spreads of what is held. */
+ * those that others have, and some that nobody counted may have many. tilt: of each index, the spreads of what is held. */
 static double entries_met(const Prog *p, const Size *s, uint32_t held, double *tilt)
 {
     const uint32_t by = s->vars & held;

@@ -49,14 +49,14 @@ static double fibre(const Cost *c, const Tensor *t, int level)
 /* The index of the level in front, whose coordinate has the fibre; -1: there is none. */
 static int above(const Tensor *t, int level) { return level ? tensor_level_index(t, level - 1).var : -1; }
 
-/* Entries of a fibre of t at coordinates that other entries have led to: a full one is met by all of them, so one that
- * nobody counted is not taken for short. */
+/* Entries of a fibre of t at coordinates that other entries have led to. Where most fibres are empty and nobody counted the
+ * others, those may be full. */
 static double fibre_met(const Cost *c, const Spot *at, const Tensor *t, int level)
 {
     const double e = extent(c, tensor_level_index(t, level)), even = fibre(c, t, level);
     if (!level) return fmin(e, even);
     const double met = even * exp(tensor_spread(t) * at->tilt[above(t, level)]);
-    const bool uncounted = t->turned && in(at->led, above(t, level));
+    const bool uncounted = even < 1 && t->turned && in(at->led, above(t, level));
     return fmin(e, uncounted ? fmax(met, fmin(UNCOUNTED, positions(c, t, level))) : met);
 }
 
@@ -162,6 +162,16 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
 static void find_entries(const Nest *n, void *ctx)
 { *(bool *)ctx |= n->op == N_LOOP && (n->in || n->nmerge); }
 
+/* A row that stays is noted once and the entries of the other one are looked up (lower/noted.c), if it has many. */
+static double noted_time(const Cost *c, const Spot *at, const Nest *n, double f, double g)
+{
+    const Loop *around = at->nloop ? &at->loop[at->nloop - 1] : NULL;
+    const int row = around ? nest_row_stays(c->p, n, around->ix.var) : -1;
+    const double stays = row ? g : f, other = row ? f : g;
+    if (row < 0 || stays < ROW_LONGER * other) return INFINITY;
+    return c->m.meet * other + c->m.entry * stays / fmax(1, around->turns);
+}
+
 /* An intersection of two: they are gone through together, by vectors where the machine has them for it, unless one is
  * much longer and no loop over entries stands inside: then both jump (lower/merge.c). Where lengths differ much, a long
  * one mostly meets a short one. */
@@ -236,7 +246,8 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
     }
     const double small = shortest(needed, plain, met);
     const bool vectors = !bound && !needed && blends(c, at, n);
-    if (!bound && n->nmerge == 2 && needed == 2) steps = intersection_time(c, at, n, f[0], f[1], small);
+    const bool both = !bound && n->nmerge == 2 && needed == 2;
+    if (both) steps = fmin(noted_time(c, at, n, f[0], f[1]), intersection_time(c, at, n, f[0], f[1], small));
     if (vectors) steps = blend_time(c, n, f[0], f[1]);
     c->time += at->trips * steps;
     if (bound) return all;
