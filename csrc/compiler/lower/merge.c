@@ -392,18 +392,9 @@ static int count_cases(const Merge *m)
 }
 
 /* ---- intersections ---- */
-static void find_source(const Nest *n, void *ctx)
-{
-    if (n->op == N_LOOP && (n->in || n->nmerge)) *(bool *)ctx = true;
-}
-
 /* Two tensors are merged, only coordinates that both have count, and no loop in a tensor stands inside. */
 static bool intersects(const Merge *m)
-{
-    bool loops = false;
-    nest_walk(m->nest->body, find_source, &loops);
-    return m->n == 2 && !m->useful[1] && !m->useful[2] && !loops;
-}
+{ return m->n == 2 && !m->useful[1] && !m->useful[2] && !nest_has_sources(m->nest->body); }
 
 /* Both jump to the greater of their coordinates. */
 static void gallop(Low *l, Merge *m)
@@ -444,33 +435,39 @@ static void look_up_noted(Low *l, Merge *m, const Noted *x)
     l->tail = outer;
 }
 
-static void intersect(Low *l, Merge *m)
+/* Both jump where one is much longer, and are gone through together elsewhere. */
+static void gallop_or_step(Low *l, Merge *m, Val *const size[2])
 {
     Prog *p = l->p;
     Spread s;
-    Val *size[2], *ratio = val_int(p, meets(l, m, &s) ? GALLOP_MEET : GALLOP);
-    for (int i = 0; i < 2; i++)
-        size[i] = lower_let(l, named(l, "%s_size", &m->f[i]), val_op(p, O_SUB, m->f[i].hi, m->f[i].lo));
-    Stmt **outer = l->tail;
-    const Noted *noted = noted_of(l, m->nest);
-    if (noted) {
-        const int row = noted->row;
-        Val *pays = noted_pays(l, noted, &m->f[row], size[row], size[1 - row]);
-        Stmt *longer = lower_put(l, S_IF);
-        outer = l->tail;
-        longer->a = pays;
-        l->tail = &longer->body;
-        look_up_noted(l, m, noted);
-        l->tail = &longer->other;
-    }
-    Stmt *far = lower_put(l, S_IF);
-    if (!noted) outer = l->tail;
+    Val *ratio = val_int(p, meets(l, m, &s) ? GALLOP_MEET : GALLOP);
+    Stmt *far = lower_put(l, S_IF), **outer = l->tail;
     far->a = val_op(p, O_OR, val_op(p, O_GT, size[0], val_op(p, O_MUL, size[1], ratio)),
                     val_op(p, O_GT, size[1], val_op(p, O_MUL, size[0], ratio)));
     l->tail = &far->body;
     gallop(l, m);
     l->tail = &far->other;
     merge_loops(l, m);
+    l->tail = outer;
+}
+
+static void intersect(Low *l, Merge *m)
+{
+    Val *size[2];
+    for (int i = 0; i < 2; i++)
+        size[i] = lower_let(l, named(l, "%s_size", &m->f[i]), val_op(l->p, O_SUB, m->f[i].hi, m->f[i].lo));
+    const Noted *noted = noted_of(l, m->nest);
+    if (!noted) {
+        gallop_or_step(l, m, size);
+        return;
+    }
+    Val *pays = noted_pays(l, noted, &m->f[noted->row], size[noted->row], size[1 - noted->row]);
+    Stmt *longer = lower_put(l, S_IF), **outer = l->tail;
+    longer->a = pays;
+    l->tail = &longer->body;
+    look_up_noted(l, m, noted);
+    l->tail = &longer->other;
+    gallop_or_step(l, m, size);
     l->tail = outer;
 }
 

@@ -8,8 +8,8 @@
  * Efficient Representation for Sparse Sets", 1993). */
 #include "private.h"
 
-#define SEARCH                                                                                               \
-    16 /* entries of a row that are noted while one is searched for: no more time than that is risked */
+/* Entries of a row that are noted while one is searched for: no more time than that is risked. */
+#define SEARCH 16
 
 static void place(Low *l, const Nest *n, int around)
 {

@@ -81,6 +81,18 @@ void nest_walk(const Nest *n, void (*f)(const Nest *, void *), void *ctx)
     for (int i = 0; i < n->n; i++) nest_walk(n->kid[i], f, ctx);
 }
 
+static void find_source(const Nest *n, void *ctx)
+{
+    if (n->op == N_LOOP && (n->in || n->nmerge)) *(bool *)ctx = true;
+}
+
+bool nest_has_sources(const Nest *n)
+{
+    bool any = false;
+    nest_walk(n, find_source, &any);
+    return any;
+}
+
 typedef struct {
     const Tensor *work;
     Op op;

@@ -23,6 +23,7 @@ const char *nest_line(Prog *, const Nest *);
 void nest_verify(Prog *, const Nest *);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
+bool nest_has_sources(const Nest *);                      /* a loop in a tensor, or a merge, stands in it */
 Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
 /* The loops of n, one inside of the other, around another evaluation; those over entries take them one by one. */
 Nest *nest_around(Prog *, const Nest *n, Expr *lhs, Expr *rhs);
@@ -45,9 +46,8 @@ const char *nest_batch_refused(const Nest *loop); /* why it cannot take its turn
 int nest_loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
 
 /* ---- stays.c ---- */
-enum {
-    ROW_LONGER = 2
-}; /* times another row that it meets, from which a row that stays is noted (lower/noted.c) */
+/* How many times the entries of the rows that it meets one has, and more, for which it is noted (lower/noted.c). */
+#define ROW_LONGER 2
 /* Which tensor of an intersection, 0 or 1, has the same row in each turn of the loop around it, over this index; -1: none, or
  * an array of its places would be too large. */
 int nest_row_stays(Prog *, const Nest *merge, int around);

@@ -6,11 +6,6 @@
 
 #define MOST (4 << 20) /* bytes of an array of places */
 
-static void find_source(const Nest *n, void *ctx)
-{
-    if (n->op == N_LOOP && (n->in || n->nmerge)) *(bool *)ctx = true;
-}
-
 /* The level of the tensor that has the index, where that is a list of coordinates, each once; else -1. */
 static int level_of(const Tensor *t, Index ix)
 {
@@ -39,17 +34,16 @@ static bool as_long(const Tensor *a, const Tensor *b)
 
 int nest_row_stays(Prog *p, const Nest *merge, int around)
 {
-    bool loops = false;
     int found = -1, n = 0;
     if (around < 0 || merge->nmerge != 2 || merge->kind == L_PAR || merge->ix.part != SC_WHOLE) return -1;
-    nest_walk(merge->body, find_source, &loops);
+    if (nest_has_sources(merge->body)) return -1;
     for (int k = 0; k < 2; k++) {
         const Tensor *t = merge->merge[k];
         const int level = level_of(t, merge->ix);
-        if (level < 0 || loops || nest_alive(p, merge->body, tensor_bit(p, t))) return -1;
+        if (level < 0 || nest_alive(p, merge->body, tensor_bit(p, t))) return -1;
         if (stays(t, level, around)) found = k, n++;
     }
     if (n != 1 || as_long(merge->merge[0], merge->merge[1])) return -1;
-    return p->var[merge->ix.var].extent * (int64_t)sc_dtype_size(merge->merge[found]->itype) <= MOST ? found
-                                                                                                     : -1;
+    const int64_t size = (int64_t)sc_dtype_size(merge->merge[found]->itype);
+    return p->var[merge->ix.var].extent <= MOST / size ? found : -1;
 }

@@ -159,9 +159,6 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
     return turns;
 }
 
-static void find_entries(const Nest *n, void *ctx)
-{ *(bool *)ctx |= n->op == N_LOOP && (n->in || n->nmerge); }
-
 /* A row that stays is noted once and the entries of the other one are looked up (lower/noted.c), if it has many. */
 static double noted_time(const Cost *c, const Spot *at, const Nest *n, double f, double g)
 {
@@ -180,13 +177,13 @@ static double intersection_time(const Cost *c, const Spot *at, const Nest *n, do
 {
     enum { FAR = 24, FIRST = 16 }; /* the first vectors are compared at once */
     const double large = fmax(f, g);
-    bool vectors = c->p->vector_bytes == 64, loops = false;
+    bool vectors = c->p->vector_bytes == 64;
     for (int k = 0; k < 2; k++) {
         const Tensor *t = n->merge[k];
         vectors &= t->role == T_IN && t->format.level[at->known.level[prog_id(c->p, t)] - 1].unique;
     }
-    nest_walk(n->body, find_entries, &loops);
-    if (!loops && large > FAR * small) return small * search_time(c, large / fmax(1, small));
+    if (!nest_has_sources(n->body) && large > FAR * small)
+        return small * search_time(c, large / fmax(1, small));
     return vectors ? c->m.meet * fmax(f + g - FIRST, FIRST) : c->m.step * (f + g);
 }
 
