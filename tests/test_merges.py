@@ -176,6 +176,9 @@ def test_rows_that_meet_many(seed, dtype, index):
     assert torch.equal(scorch.einsum("ik,k->i", A, V), a @ v[0])
     found = scorch.evaluate("y[i] max= A[i,k] * V[k]", A=A, V=V, implicit="zero")
     assert torch.equal(found, (a * v).amax(1))
+    blocks = [scorch.sparse(x.view(3, 30, -1), "csf", index_dtype=index) for x in (m, a)]  # rows of one unit
+    found = scorch.evaluate("D[b,i,j] = stored(M[b,i,j]) * A[b,i,k] * B[j,k]", M=blocks[0], A=blocks[1], B=B)
+    assert torch.equal(found.to_dense(), (inside * (a @ b.T)).view(3, 30, -1))
 
 
 def test_what_a_noted_row_lacks_is_not_multiplied():
