@@ -176,9 +176,10 @@ def test_rows_that_meet_many(seed, dtype, index):
     assert torch.equal(scorch.einsum("ik,k->i", A, V), a @ v[0])
     found = scorch.evaluate("y[i] max= A[i,k] * V[k]", A=A, V=V, implicit="zero")
     assert torch.equal(found, (a * v).amax(1))
-    blocks = [scorch.sparse(x.view(3, 30, -1), "csf", index_dtype=index) for x in (m, a)]  # rows of one unit
-    found = scorch.evaluate("D[b,i,j] = stored(M[b,i,j]) * A[b,i,k] * B[j,k]", M=blocks[0], A=blocks[1], B=B)
-    assert torch.equal(found.to_dense(), (inside * (a @ b.T)).view(3, 30, -1))
+    text, want = "D[b,i,j] = stored(M[b,i,j]) * A[b,i,k] * B[j,k]", (inside * (a @ b.T)).view(3, 30, -1)
+    for form in ("csf", "csr"):  # rows of one unit, the empty ones among them
+        M3, A3 = (scorch.sparse(x.view(3, 30, -1), form, index_dtype=index) for x in (m, a))
+        assert torch.equal(scorch.evaluate(text, M=M3, A=A3, B=B).to_dense(), want)
 
 
 def test_what_a_noted_row_lacks_is_not_multiplied():
