@@ -196,3 +196,14 @@ def test_what_a_noted_row_lacks_is_not_multiplied():
     terms = torch.where((a != 0)[:, None] & (wild != 0), a[:, None] * wild, 0.0)
     want = torch.where(m != 0, terms.sum(2), 0.0)
     assert torch.equal(found.to_dense().nan_to_num(7e9), want.nan_to_num(7e9))
+
+
+def test_a_row_behind_an_empty_one_is_noted():
+    """They begin at the same place; one lane has them all."""
+    a, b, m = torch.zeros(1, 40, 40), torch.zeros(2, 40), torch.ones(1, 40, 2)
+    a[0, 1::2], b[1, 5:8] = 1, 1
+    M, A, B = scorch.sparse(m, "csr"), scorch.sparse(a, "csr"), scorch.sparse(b, "csr")
+    text = "D[b,i,j] = stored(M[b,i,j]) * A[b,i,k] * B[j,k]"
+    for schedule in (None, "order(b, i, j, k)"):
+        found = scorch.evaluate(text, M=M, A=A, B=B, schedule=schedule)
+        assert torch.equal(found.to_dense(), a @ b.T)
