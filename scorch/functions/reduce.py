@@ -170,7 +170,8 @@ def mean(
     dims = dims_of(dim, input._ndim)
     wide = summed_type(dtype)
     total = sum_(input if input._val.dtype is wide else input.to(wide), dims, keepdim)
-    return (_over(total, _sized(input, dims)) / _sized(input, dims)).to(dtype)
+    n = _sized(input, dims)
+    return (_over(total, n) / n).to(dtype)
 
 
 def _without_nan(a: SparseTensor) -> SparseTensor:

@@ -94,9 +94,8 @@ def memory(A: SparseTensor) -> dict[str, object]:
             if pair.nbytes:
                 name = f"structure of a product with {list(pair.shape)}"
                 derived[name] = derived.get(name, 0) + pair.nbytes
-        turned = turned | core.shared().get(
-            "orders", {}
-        )  # another one: the tensor's own are those of its values
+        # Another dict: the tensor's own are those of its values.
+        turned = turned | core.shared().get("orders", {})
     for dims, other in turned.items():
         derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
     for (wide, added, _), kept in A.__dict__.get("_strips", {}).items():

@@ -316,6 +316,13 @@ static Expr *sums_inside(Prog *p, Expr *e)
     return left == e->vars ? e : expr_reduce(p, O_ADD, left, expr_product(p, n, part));
 }
 
+/* Whether that is done: a sparse result must say where there is a term. */
+static bool has_sums_inside(Prog *p, const Assign *a)
+{
+    return sc_format_is_dense(&p->ask[path_result(p, (int)(a - p->assign))]) &&
+           sums_inside(p, a->rhs) != a->rhs;
+}
+
 /* The sum or product, after the factors that have a sum inside are computed first. */
 static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
 {
@@ -432,7 +439,7 @@ static bool is_rich(Prog *p, const Assign *a)
 {
     int sums = 0;
     return has_more(p, a->rhs, &sums) || pointwise_find(p, a->rhs) || has_sparse_term(p, a->rhs) ||
-           sums_inside(p, a->rhs) != a->rhs;
+           has_sums_inside(p, a);
 }
 
 /* Adds the steps of an assignment and its temporaries; false where it is best taken in one step with others. */
@@ -452,7 +459,7 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
         const double steps = pl->path->cost - m.cost;
         const Point end = step_mark(pl);
         double whole = -1;
-        const bool inside = sums_inside(pl->p, a->rhs) != a->rhs;
+        const bool inside = has_sums_inside(pl->p, a);
         const bool compared =
             entries == a->rhs && path_is_sum(a->rhs) && !expr_has(a->rhs->kid[0], O_REDUCE) && !inside;
         if (!asked && !pl->nwish && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
