@@ -368,6 +368,31 @@ def test_changed_values_are_noticed_in_backward():
         y.sum().backward()
 
 
+@pytest.mark.parametrize("format", ["csr", "bsr(2,2) of blocks(2,2,0.9) + csr"])
+def test_values_of_what_was_computed_refuse_recorded_writes(format):
+    """The tensor would not know of them, and its gradients would be wrong; those of no_grad are not recorded."""
+    a = scorch.sparse(matrix(), format).requires_grad_()
+    b = a * 1
+    for values in (b.values(), b[1:].values(), b.values()[:2]):
+        with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+            values.mul_(3)
+    with torch.no_grad():
+        b.values().mul_(3)
+    (b * b).sum().backward()
+    torch.testing.assert_close(a.grad.values(), 6 * a.values().detach())
+
+
+def test_values_of_a_leaf_can_be_kept_over_steps():
+    a = scorch.sparse(matrix(), "csr").requires_grad_()
+    values, steps = a.values(), torch.optim.SGD([a], lr=0.1)
+    for _ in range(2):
+        expected = 0.8 * a.values().detach()
+        a.grad = None
+        (values**2).sum().backward()
+        steps.step()
+        torch.testing.assert_close(a.values().detach(), expected)
+
+
 # ---- transforms ----
 @pytest.mark.parametrize("expression", list(PROGRAMS)[:6])
 def test_transforms_over_values_and_dense_operands(expression):

@@ -42,13 +42,18 @@ def carries(values: torch.Tensor) -> bool:
 
 # ---- from one to the other ----
 class _Values(_torch.AutogradNode):
-    """The values of a SparseTensor; the gradient has its structure."""
+    """The values of a SparseTensor; the gradient has its structure.
+
+    Those of a tensor that was computed are a view, which torch lets nobody write to where that would be
+    recorded: the tensor would not know. Of a leaf they are none, so that they can be read once, before an
+    optimizer writes to it.
+    """
 
     @staticmethod
     def forward(ctx, a):
         ctx.set_materialize_grads(False)
         ctx.structure = _C.structure(a)
-        return _detached(a._val)
+        return _detached(a._val) if a.is_leaf else _followed(a._val.view(-1), a._val)
 
     @staticmethod
     def backward(ctx, grad):
@@ -62,8 +67,12 @@ class _Values(_torch.AutogradNode):
 
 
 def _detached(values: torch.Tensor) -> torch.Tensor:
-    """The values, detached; in a graph of make_fx they are the same, and gradients flow through it."""
-    made = values.detach()
+    """The values, detached."""
+    return _followed(values.detach(), values)
+
+
+def _followed(made: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """What is made of values: in a graph of make_fx it is the same, and gradients flow through it."""
     if _torch.makes_fx():
         _torch.follow(made, values)
     return made
