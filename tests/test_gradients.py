@@ -370,7 +370,7 @@ def test_changed_values_are_noticed_in_backward():
 
 @pytest.mark.parametrize("format", ["csr", "bsr(2,2) of blocks(2,2,0.9) + csr"])
 def test_values_of_what_was_computed_refuse_recorded_writes(format):
-    """The tensor would not know of them, and its gradients would be wrong; those of no_grad are not recorded."""
+    """The tensor would not know of them, and its gradients would be wrong; no_grad records none."""
     a = scorch.sparse(matrix(), format).requires_grad_()
     b = a * 1
     for values in (b.values(), b[1:].values(), b.values()[:2]):

@@ -56,6 +56,49 @@ def test_is_what_the_dense_twin_gives(format, dtype):
         assert got.shape == want.shape and torch.equal(got, want), (i, j)
 
 
+LEVELS = (  # of three dimensions: trees, lists, dense levels at each place, other orders
+    "csf",
+    "coo",
+    "csr",
+    "compressed(2), compressed(0), compressed(1)",
+    "dense(1), compressed(2), dense(0)",
+    "compressed(0), dense(1), compressed(2)",
+    "compressed(0), compressed(1, nonunique), singleton(2)",
+    "compressed(1, nonunique), singleton(2, nonunique), singleton(0)",
+)
+
+
+@pytest.mark.parametrize("format", LEVELS)
+def test_three_dimensions_are_what_the_dense_twin_gives_with_gradients(format):
+    r = random.Random(format)
+    g = torch.Generator().manual_seed(1)
+    for k in range(60):
+        shape = [r.choice((0, 1, 2, 5, 9) if k % 3 else (40, 30, 20)) for _ in range(3)]
+        d = torch.randint(-3, 4, shape, generator=g) * (
+            torch.rand(shape, generator=g) < r.choice((0.05, 0.6))
+        )
+        a = scorch.sparse(d.double(), format, index_dtype=r.choice((torch.int32, torch.int64)))
+        chosen = [selection(r, n) for n in shape]
+        for dim in range(3):  # one list, and not integers alone
+            if isinstance(chosen[dim], torch.Tensor) and any(
+                isinstance(c, torch.Tensor) for c in chosen[:dim]
+            ):
+                chosen[dim] = slice(None)
+        if not any(isinstance(c, slice) for c in chosen):
+            chosen[r.randrange(3)] = slice(None)
+        a, dense = a.requires_grad_(), d.double().requires_grad_()
+        got, want = a[tuple(chosen)], dense
+        for dim in (2, 1, 0):
+            want = want[(slice(None),) * dim + (chosen[dim],)]
+        assert torch.equal(got.to_dense(), want), (shape, chosen)
+        weight = torch.randn(want.shape, generator=g, dtype=torch.float64)
+        (got.to_dense() * weight).sum().backward()
+        (want * weight).sum().backward()
+        stored = scorch.map(a.detach(), torch.ones_like).to_dense()
+        found = torch.zeros_like(stored) if a.grad is None else a.grad.to_dense()
+        torch.testing.assert_close(found, dense.grad * stored)
+
+
 @pytest.mark.parametrize("format", ("csr", "csc"))
 def test_is_differentiable(format):
     r = random.Random(format)

@@ -27,8 +27,9 @@ from ..tensor.entries import (
     ravel,
     unravel,
 )
-from ..tensor.index import as_selection, asked, axis, positions
+from ..tensor.index import as_selection, axis, positions
 from ..tensor.join import diagonal
+from ..tensor.picking import asked
 from ..tensor.sparsetensor import SparseTensor
 from .pointwise import expand
 from .running import beside_dense

@@ -16,6 +16,16 @@ Selection = int | slice | torch.Tensor
 _FEW_ROWS = 4096  # whose positions are not worth the vectors and threads of torch
 
 
+def is_whole(c: Selection, extent: int) -> bool:
+    """Whether a selection is all of a dimension, as it is."""
+    return isinstance(c, slice) and (c.start, c.stop, c.step) == (0, extent, 1)
+
+
+def length(c: slice | torch.Tensor) -> int:
+    """How many coordinates a selection has."""
+    return len(range(c.start, c.stop, c.step)) if isinstance(c, slice) else len(c)
+
+
 def cut(arrays: tuple[torch.Tensor, ...], start: int, stop: int) -> tuple[torch.Tensor, ...]:
     """The part of pos, crd and values that consecutive rows are."""
     pos, crd, values = arrays

@@ -17,13 +17,10 @@ import torch
 
 from .. import _C, _torch
 from .common import COMMONEST, common
-from .cutting import Selection, cut, cut_first
+from .cutting import Selection, cut, cut_first, is_whole, length
 from .entries import (
-    Entries,
     build,
-    canonical,
     coordinates,
-    counts,
     entries,
     is_listed,
     is_longer,
@@ -36,6 +33,7 @@ from .entries import (
     unravel,
 )
 from .format import layout
+from .picking import picked
 from .sparsetensor import SparseTensor, partwise, sound
 from .values import assemble, needs_grad, refuse_read_only
 
@@ -208,13 +206,13 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     if selects(a):
         if a._fmt in ("csr", "csc"):
             return _select_matrix(a, chosen)
-        if not all(map(_whole, chosen, a.shape)):
+        if not all(map(is_whole, chosen, a.shape)):
             format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, int)])
             made = _select_matrix(a.convert("csr"), chosen)
             return made.convert(format) if format != "dense" else made
     for dim in (0, a._ndim - 1):
         rows_first = a._fmt == "csr" and dim == 0 and a._ndim > 1
-        if (rows_first or (a._fmt == "csc" and dim == 1)) and not _whole(chosen[dim], a.shape[dim]):
+        if (rows_first or (a._fmt == "csc" and dim == 1)) and not is_whole(chosen[dim], a.shape[dim]):
             cut = _rows(a if rows_first else a.T, chosen[dim])
             a = cut if rows_first or cut._ndim == 1 else cut.T
             if isinstance(chosen[dim], int):
@@ -223,25 +221,10 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
                 chosen[dim] = slice(0, a.shape[dim], 1)
             break
     a, chosen = cut_first(a, chosen)
-    if all(_whole(c, n) for c, n in zip(chosen, a.shape, strict=True)):
+    if all(is_whole(c, n) for c, n in zip(chosen, a.shape, strict=True)):
         return a
-    e, format = entries(a), kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, int)])
-    shape, rows, ordered = [], [], True
-    for dim, c in enumerate(chosen):
-        if isinstance(c, torch.Tensor):
-            e, rows = _pick(e, rows, dim, c)
-            rows.append(e.indices[dim])
-            shape.append(c.numel())
-            ordered = False
-        elif isinstance(c, int):
-            e, rows = _keep(e, rows, e.indices[dim] == c)
-        else:
-            e, rows = _keep(e, rows, _inside(e.indices[dim], c))
-            rows.append((e.indices[dim] - c.start).div(c.step, rounding_mode="floor"))
-            shape.append(len(range(c.start, c.stop, c.step)))
-    indices = torch.stack(rows) if rows else e.indices[:0]
-    made = Entries(tuple(shape), indices, e.values)
-    return build(made if ordered else canonical(*made), format, a.index_dtype)
+    format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, int)])
+    return build(picked(a, chosen), format, a.index_dtype)
 
 
 def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
@@ -252,11 +235,11 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
     arrays = (*sound(a)._arrays()[:2], a.values() if needs_grad(a) else a._val)
     span = slice(along, along + 1, 1) if isinstance(along, int) else along
     if isinstance(span, slice) and span.step == 1:
-        along, arrays = None, arrays if _whole(span, rows) else cut(arrays, span.start, span.stop)
-    along, across = _as_range(along), None if _whole(across, columns) else _as_range(across)
+        along, arrays = None, arrays if is_whole(span, rows) else cut(arrays, span.start, span.stop)
+    along, across = _as_range(along), None if is_whole(across, columns) else _as_range(across)
     if along is not None or across is not None:
         arrays = _selected(*arrays, along, across, columns)
-    shape = tuple([1 if isinstance(c, int) else _length(c) for c in chosen])
+    shape = tuple([1 if isinstance(c, int) else length(c) for c in chosen])
     kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, int)]
     if len(kept) == 1 and isinstance(chosen[turned], int):
         return assemble(layout("coo", 1), kept, arrays)
@@ -264,14 +247,10 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
     return made if len(kept) == 2 else made.reshape(kept)
 
 
-def _length(c: slice | torch.Tensor) -> int:
-    return len(range(c.start, c.stop, c.step)) if isinstance(c, slice) else len(c)
-
-
 def _as_range(c: Selection | None) -> tuple[int, int, int] | torch.Tensor | None:
     if isinstance(c, int):
         return 1, c, 1
-    return (_length(c), c.start, c.step) if isinstance(c, slice) else c
+    return (length(c), c.start, c.step) if isinstance(c, slice) else c
 
 
 _MOVED = {  # types of values that the extension knows
@@ -286,42 +265,6 @@ def _selected(pos, crd, values, along, across, columns: int) -> tuple[torch.Tens
         return _C.select(pos, crd, values.detach(), along, across, columns)
     pos, crd, source = _C.select(pos, crd, torch.arange(len(values), device="cpu"), along, across, columns)
     return pos, crd, values[source]
-
-
-def _whole(c: Selection, extent: int) -> bool:
-    return isinstance(c, slice) and (c.start, c.stop, c.step) == (0, extent, 1)
-
-
-def _inside(coordinate: torch.Tensor, c: slice) -> torch.Tensor:
-    inside = (coordinate >= c.start) & (coordinate < c.stop)
-    return inside & ((coordinate - c.start) % c.step == 0) if c.step > 1 else inside
-
-
-def _keep(e: Entries, rows: list, mask: torch.Tensor) -> tuple[Entries, list]:
-    at = places(mask)
-    return Entries(e.shape, e.indices[:, at], e.values[at]), [row[at] for row in rows]
-
-
-def asked(wanted: torch.Tensor, of: torch.Tensor, extent: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Where coordinates are among those that are wanted, sorted, and how often; by a table of the extent, but
-    where that is far longer than both lists.
-    """
-    if _torch.in_graph() or not is_longer(extent, wanted.numel() + of.numel()):
-        times = counts(wanted, extent)
-        return (times.cumsum(0) - times)[of], times[of]
-    wanted, of = wanted.sort()[0], of.contiguous()
-    low = torch.searchsorted(wanted, of)
-    return low, torch.searchsorted(wanted, of, right=True) - low
-
-
-def _pick(e: Entries, rows: list, dim: int, wanted: torch.Tensor) -> tuple[Entries, list]:
-    """Entries repeated for every place that asks for their coordinate, renumbered by that place."""
-    place = torch.argsort(wanted, stable=True)
-    low, times = asked(wanted, e.indices[dim], e.shape[dim])
-    source, offset = runs(times)
-    indices = e.indices[:, source]
-    indices[dim] = place[low[source] + offset]
-    return Entries(e.shape, indices, e.values[source]), [row[source] for row in rows]
 
 
 def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
