@@ -455,6 +455,14 @@ MUTATIONS = {  # name: file, text, replacement
     "indices that are kept may differ": (
         "compiler/path/common.c", "if (!in(r->from, v)) return v == w;", "if (!in(r->from, v)) return true;",
     ),
+    "as many as there are merged at a time": (
+        "compiler/path/crowd.c",
+        "const bool fits = more && sparse + more <= CROWD;",
+        "const bool fits = more;",
+    ),
+    "what is left of a crowd is forgotten": (
+        "compiler/path/crowd.c", "rest[left++] = term[k];", "rest[left] = term[k];",
+    ),
     "any operand is the same": ("compiler/path/common.c", "s->arg == t->arg); }", "true); }"),
     "a step begins behind what reads": (
         "compiler/path/apart.c", "p->apart |= 1u << a, from = a;", "p->apart |= 2u << a, from = a;",

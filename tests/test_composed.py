@@ -295,6 +295,18 @@ def test_products_of_entries_with_each_other_get_csr(text, f):
     torch.testing.assert_close(a.grad.to_dense(), b.grad * (d != 0))
 
 
+@pytest.mark.parametrize("form", ["hyb(1,3)", "hyb(1,6)"])
+@pytest.mark.parametrize("f", [torch.mul, torch.div])
+def test_gradients_to_a_dense_operand_are_sums_over_many_parts(form, f):
+    d, x = matrix(40, 30).double(), torch.rand(40, 30, dtype=torch.float64) + 1
+    a, b = scorch.sparse(d, format=form).requires_grad_(), d.clone().requires_grad_()
+    ours, theirs = x.clone().requires_grad_(), x.clone().requires_grad_()
+    f(a, ours).to_dense().square().sum().backward()
+    f(b, theirs).square().sum().backward()
+    torch.testing.assert_close(ours.grad, theirs.grad)
+    torch.testing.assert_close(a.grad.to_dense(), b.grad * (d != 0))
+
+
 def test_threads_of_a_tensor_see_one_structure():
     a = scorch.sparse(matrix(), format=FORMATS[0])
     b = a * 3

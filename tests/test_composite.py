@@ -78,6 +78,27 @@ def test_kron_keeps_stored_zeros(index):
     assert torch.kron(a, b[:0]).shape == (0, 6)
 
 
+@pytest.mark.parametrize("name", ("block_diag", "kron"))
+@pytest.mark.parametrize("first", (True, False))
+def test_zeros_of_a_dense_operand_get_their_gradient(name, first):
+    """A parameter that begins at zero trains; where it takes none, what is zero is not stored."""
+    a, f = scorch.sparse(torch.tensor([[0.0, 2.0, 1.0], [3.0, 0.0, 0.0]])), getattr(torch, name)
+    join = (lambda x, w: f(w, x)) if first else f
+    for start in (torch.zeros(2, 2), torch.tensor([[0.0, 1.5], [0.0, -2.0]])):
+        ours, theirs = start.clone().requires_grad_(), start.clone().requires_grad_()
+        got, want = join(a, ours), join(a.to_dense(), theirs)
+        assert_close(got.to_dense(), want)
+        weight = torch.randn(want.shape)
+        (got.to_dense() * weight).sum().backward()
+        (want * weight).sum().backward()
+        assert_close(ours.grad, theirs.grad)
+        assert join(a, start).nnz < got.nnz
+        whole = torch.func.jacrev(lambda w: join(a, w).to_dense())(start)
+        assert_close(whole, torch.func.jacrev(lambda w: join(a.to_dense(), w))(start))
+        compiled = torch.compile(lambda w: join(a, w).to_dense(), fullgraph=True, backend="aot_eager")
+        assert_close(compiled(start), want)
+
+
 def test_what_does_not_fit():
     a = scorch.sparse(torch.eye(6))
     for f, says in (

@@ -382,6 +382,42 @@ def test_values_of_what_was_computed_refuse_recorded_writes(format):
     torch.testing.assert_close(a.grad.values(), 6 * a.values().detach())
 
 
+class _Product(torch.autograd.Function):
+    """A @ x, as users write it: what goes to A is dense."""
+
+    @staticmethod
+    def forward(ctx, a, x):
+        ctx.save_for_backward(a, x)
+        return a @ x
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, x = ctx.saved_tensors
+        return grad @ x.T, a.T @ grad
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(2,2)", "ell(4)", "csr of rows(> 2) + csr"])
+def test_dense_gradients_of_users_are_those_of_entries(format):
+    x = randn(4, 3)
+    whole, part = (torch.nn.Parameter(scorch.sparse(matrix(), format)) for _ in range(2))
+    for first in (True, False):
+        for f in (torch.matmul, _Product.apply)[:: 1 if first else -1]:
+            f(part, x).sum().backward()
+            assert scorch.is_sparse(part.grad)
+    for _ in range(4):
+        (whole @ x).sum().backward()
+    torch.testing.assert_close(part.grad.values(), whole.grad.values())
+    assert torch.nn.utils.clip_grad_norm_([part], 1.0) == torch.nn.utils.clip_grad_norm_([whole], 1.0)
+    part.grad = None
+    assert part.grad is None
+    part.register_hook(lambda g: g + torch.ones(6, 4))
+    (part @ x).sum().backward()
+    plain = torch.nn.Parameter(scorch.sparse(matrix(), format))
+    (plain @ x).sum().backward()
+    ones = scorch.map(plain.detach(), torch.ones_like)
+    torch.testing.assert_close(part.grad.values(), (plain.grad + ones).values())
+
+
 def test_values_of_a_leaf_can_be_kept_over_steps():
     a = scorch.sparse(matrix(), "csr").requires_grad_()
     values, steps = a.values(), torch.optim.SGD([a], lr=0.1)

@@ -256,6 +256,41 @@ def test_terms_and_sums_inside_are_computed_first():
     assert scorch.explain(text, x=rows, W=weight, U=u, L=low).startswith("t1[")
 
 
+CROWDS = (
+    "A[i,j] + B[i,j] - C[i,j] + D[i,j] + E[i,j] - F[i,j] + G[i,j]",
+    "-A[i,j] * B[i,j] - C[i,j] * D[i,j] + E[i,j] * F[i,j] - G[i,j] * H[i,j]",
+    "A[i,j] - X[i,j] + B[i,j] * X[i,j] + C[i,j] + D[i,j] + E[i,j] * F[i,j] - G[i,j] + 2 * H[i,j]",
+    "relu(A[i,j]) + B[i,j] + C[i,j] + D[i,j] / X[i,j] + E[i,j] + F[i,j] + G[i,j] + H[i,j] + A[i,j] * B[i,j]",
+)
+
+
+@pytest.mark.parametrize("form", ("csr", "csc", "coo", "ell(7)"))
+@pytest.mark.parametrize("text", CROWDS)
+def test_sums_over_more_than_merge_are_taken_some_at_a_time(text, form):
+    """No loop merges all of them; those of products and dense operands too, with gradients."""
+    rng = random.Random(text)
+    twins = {c: matrix(rng, "jk", "csr").T.contiguous() for c in "ABCDEFGH" if c in text}
+    given = {c: scorch.sparse(x, form).requires_grad_() for c, x in twins.items()}
+    for c in [c for c in "X" if c in text]:
+        twins[c] = matrix(rng, "kj", "dense") + 5
+        given[c] = twins[c].clone().requires_grad_()
+    same = {c: x.clone().requires_grad_() for c, x in twins.items()}
+    sparse = "X" not in text or "- X" not in text
+    for format in ("dense", "csr") if sparse else ("dense",):
+        got = scorch.evaluate(f"R[i,j] = {text}", format=format, **given)
+        want = scorch.evaluate(f"R[i,j] = {text}", **same)
+        torch.testing.assert_close(dense(got), want)
+        for ours, theirs in zip(
+            torch.autograd.grad(dense(got).square().sum(), [*given.values()]),
+            torch.autograd.grad(want.square().sum(), [*same.values()]),
+            strict=True,
+        ):
+            torch.testing.assert_close(
+                dense(ours), theirs * (dense(ours) != 0) if scorch.is_sparse(ours) else theirs
+            )
+    assert "t1[" in str(scorch.explain(f"R[i,j] = {text}", **given))
+
+
 def sparser(seed: int) -> scorch.SparseTensor:
     return graph(1500, (8, 5, 3)[seed], seed).to(index_dtype=torch.int32)
 

@@ -1168,3 +1168,17 @@ def test_reshape_of_hypersparse_matrices(form):
     assert y.format == form and y.convert("coo").indices().tolist() == [[2, 2 * n - 1], [5, n // 32 - 1]]
     wide = scorch.coo(torch.tensor([[1], [5]]), torch.ones(1), (n, 10), format="csc").reshape(10, n)
     assert wide.format == "csr" and wide.indices().tolist() == [[0], [15]]
+
+
+@pytest.mark.parametrize("layers", (1, 2))
+def test_an_lstm_takes_sparse_sequences(layers):
+    x = torch.randn(4, 6, 8) * (torch.rand(4, 6, 8) < 0.4)
+    model, ours, theirs = (
+        torch.nn.LSTM(8, 5, layers),
+        scorch.sparse(x).requires_grad_(),
+        x.clone().requires_grad_(),
+    )
+    (y, (h, c)), (z, states) = model(ours), model(theirs)
+    torch.testing.assert_close((y, h, c), (z, *states))
+    y.sum().backward(), z.sum().backward()
+    torch.testing.assert_close(ours.grad.to_dense(), theirs.grad * (x != 0))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 
 from .. import _torch
+from ..functions.writing import values_at
 from ..tensor.entries import same_structure
 from ..tensor.sparsetensor import HANDLERS, REMADE, SparseTensor, partwise
 
@@ -40,6 +41,20 @@ def _unless_lost(f: Callable) -> Callable:
 
 for _f in (torch.Tensor.grad.__set__, torch.Tensor.register_hook, torch.Tensor.retain_grad):
     HANDLERS[_f] = _unless_lost(_f)
+
+
+@partwise
+def _grad(a: SparseTensor) -> torch.Tensor | None:
+    """``A.grad``, at the entries of A: backward functions and hooks of users may leave a dense one."""
+    with _torch.DisableTorchFunctionSubclass():
+        found = torch.Tensor.grad.__get__(a)
+        if found.__class__ is torch.Tensor and not torch.compiler.is_dynamo_compiling():
+            found = a._with_values(values_at(a.detach(), found))
+            torch.Tensor.grad.__set__(a, found)
+    return found
+
+
+HANDLERS[torch.Tensor.grad.__get__] = _grad
 
 
 @partwise

@@ -24,7 +24,7 @@ _LIST = (
     "mm mv bmm dot vdot addmm addmv addbmm baddbmm addr outer t transpose permute expand select narrow "
     "index_select unsqueeze squeeze flip roll tril triu diagonal cat stack add sub mul div maximum "
     "minimum where masked_fill neg abs relu sgn sign sqrt square sin tanh expm1 log1p isnan clamp pow "
-    "gt lt ne eq ge le sum mean var amax amin prod any all count_nonzero nansum norm max min argmax "
+    "gt lt ne eq ge le sum mean var std amax amin prod any all count_nonzero nansum norm max min argmax "
     "argmin topk sort kthvalue logsumexp nonzero cumsum cumprod sparse_mask isclose rsub masked_select "
     "reshape scatter scatter_add scatter_reduce index_add index_copy index_fill index_reduce index_put put "
     "masked_scatter select_scatter slice_scatter diagonal_scatter"

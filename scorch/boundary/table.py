@@ -266,7 +266,7 @@ _DENSE = {  # functions whose results, or what they sort, are dense and as large
     "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d max_pool2d "
     "max_pool3d avg_pool1d grid_sampler_2d grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft "
     "inverse pinverse qr svd lu lu_unpack lu_solve cholesky cholesky_inverse cholesky_solve triangular_solve "
-    "ormqr geqrf orgqr matrix_exp cross combinations",
+    "ormqr geqrf orgqr matrix_exp cross combinations lstm",
     torch.linalg: "inv inv_ex pinv qr svd lu lu_factor lu_factor_ex cholesky cholesky_ex eigh eig "
     "ldl_factor ldl_factor_ex householder_product tensorinv matrix_exp cross",
     F: "batch_norm group_norm instance_norm layer_norm rms_norm local_response_norm interpolate upsample "

@@ -36,7 +36,7 @@ from .format import fills, layout
 from .index import axes, axis, index_select, narrow, reorders, select_all, selects
 from .making import of_torch, sparse
 from .sparsetensor import SparseTensor, rank, sound
-from .values import assemble
+from .values import assemble, tracked
 
 
 # ---- joining ----
@@ -221,7 +221,13 @@ def _beside_csr(tensors: Sequence[SparseTensor]) -> SparseTensor:
 
 
 def _as_sparse(t: torch.Tensor) -> SparseTensor:
-    return t if isinstance(t, SparseTensor) else sparse(t)
+    """t; of a dense one what is not zero, or all of it where that takes a gradient or is not known."""
+    if isinstance(t, SparseTensor):
+        return t
+    if not _torch.in_graph() and not tracked(t):
+        return sparse(t)
+    at = unravel(torch.arange(t.numel(), device="cpu"), t.shape)
+    return build(Entries(tuple(t.shape), at, t.reshape(-1)), "csr" if rank(t) > 1 else "coo", torch.int32)
 
 
 def collate(batch: Sequence[object]) -> object:

@@ -7,7 +7,7 @@
  *   a sparse factor that alone has an index       summed over it first, so that entries which meet are not multiplied out
  *   terms that are sums of products               computed first but for one, which adds them where it is written; of
  *                                                 a sparse result all, which are merged
- *   a sum over more sparse operands than merge    some terms at a time
+ *   a sum over more sparse operands than merge    some terms at a time (crowd.c)
  *   a function of what is gathered at entries     of values that are gathered first, all of them (sampled.c)
  *   a function of dense operands                  computed first, where entries would ask for it again (pointwise.c)
  *   results over one sparse operand               each by itself, where they want it in several layouts
@@ -23,7 +23,6 @@
 
 #define WHOLE_TIE 1.1 /* what steps must gain over one nest, but for functions that are taken first */
 #define INSIDE_TIE .3 /* the same of a factor that is summed first: more may meet than is known */
-#define CROWD 4       /* operands of a sum that are merged at a time where all are too many: fewer cases */
 #define FAR 20        /* one nest of more than so many times the least rough cost is not looked at */
 #define CLOSE 1.2 /* where one nest is the least, others of more than so many times that are not looked at */
 #define NEAR 4    /* an order of contraction of more than so many times the least is not looked at */
@@ -374,51 +373,6 @@ static Expr *take_sparse_terms(Planner *pl, Expr *e)
     return expr_sum(pl->p, n, part);
 }
 
-/* Sparse operands that e reads, each time. */
-static int count_sparse(const Expr *e)
-{
-    if (e->op == O_ACCESS) return !sc_format_is_dense(&e->tensor->format);
-    return (e->kid[0] ? count_sparse(e->kid[0]) : 0) + (e->kid[1] ? count_sparse(e->kid[1]) : 0);
-}
-
-/* Whether e is a sum of terms, of the same indices, that no loop merges all at once. */
-static bool has_crowd(Prog *p, Expr *e)
-{
-    Part term[MAXFACTOR];
-    if ((e->op != O_ADD && e->op != O_SUB) || count_sparse(e) <= MAXMERGE) return false;
-    const int n = expr_terms(p, e, term);
-    bool all = !expr_has(e, O_REDUCE);
-    for (int k = 0; k < n; k++)
-        all &= expr_free(term[k].e) == expr_free(e) && count_sparse(term[k].e) <= CROWD;
-    return all;
-}
-
-/* Such a sum, after as many of its sparse terms as are merged are computed first, time and again: what is known goes to
- * the end, and is merged last. */
-static Expr *take_crowd(Planner *pl, Expr *e)
-{
-    Part term[MAXFACTOR], some[MAXFACTOR], rest[MAXFACTOR];
-    Prog *p = pl->p;
-    while (count_sparse(e) > CROWD) {
-        int m = 0, left = 0, sparse = 0;
-        const int n = expr_terms(p, e, term);
-        for (int k = 0; k < n; k++) {
-            const int more = count_sparse(term[k].e);
-            const bool fits = more && sparse + more <= CROWD;
-            if (fits)
-                some[m++] = term[k], sparse += more;
-            else
-                rest[left++] = term[k];
-        }
-        Expr *sum = expr_sum(p, m, some), *t = NULL;
-        if (sparse > 1) t = taken_first(pl, sum, expr_free(e), true, false, tree_entries(p, sum));
-        if (!t) return e;
-        rest[left++] = (Part){.e = t};
-        e = expr_sum(p, left, rest);
-    }
-    return e;
-}
-
 /* All terms that are sums of products are computed first, but for one that meets entries: it adds the others. Where
  * none does, what a library may multiply is. */
 static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
@@ -444,7 +398,7 @@ static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
 
 static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
 {
-    if (a && !asked && has_crowd(pl->p, e)) return take_crowd(pl, e);
+    if (a && !asked && crowd_is(pl->p, e)) return crowd_take(pl, e);
     if (!expr_has(e, O_REDUCE)) return e;
     if (path_is_sum(e)) {
         const bool dense = a && sc_format_is_dense(&pl->p->ask[result]);
@@ -486,7 +440,7 @@ static bool has_more(Prog *p, Expr *e, int *sums)
 static bool is_rich(Prog *p, const Assign *a)
 {
     int sums = 0;
-    return has_more(p, a->rhs, &sums) || has_crowd(p, a->rhs) || pointwise_find(p, a->rhs) ||
+    return has_more(p, a->rhs, &sums) || crowd_is(p, a->rhs) || pointwise_find(p, a->rhs) ||
            has_sparse_term(p, a->rhs) || has_sums_inside(p, a);
 }
 

@@ -160,6 +160,11 @@ Expr *taken_first(Planner *, Expr *e, uint32_t kept, bool sparse, bool turned, d
 Expr *taken_beside(Planner *,
                    Expr *e); /* ... a dense one in the order of the result, where it has these indices */
 
+/* ---- crowd.c ---- */
+bool crowd_is(Prog *, Expr *); /* a sum of terms, of the same indices, that no loop merges all at once */
+/* Such a sum, after as many of its sparse terms as are merged are computed first, time and again. */
+Expr *crowd_take(Planner *, Expr *);
+
 /* ---- common.c ---- */
 bool common_same(Prog *, const Expr *, const Expr *); /* equal but for orders and names in sums */
 void common_collect(Planner *, const Expr *);         /* adds the sums in e to pl->sum */
