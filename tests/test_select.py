@@ -376,3 +376,49 @@ def test_what_is_cut_reads_no_more_than_it_has(monkeypatch):
         a = scorch.sparse(x, fmt)
         assert torch.equal(a[3].to_dense(), x[3])
         assert torch.equal(a[10:40].to_dense(), x[10:40])
+
+
+ONES = {
+    2: (
+        "csr",
+        "csc",
+        "coo",
+        "dcsr",
+        "ell(9)",
+        "bsr(2,2)",
+        "bitmask",
+        "compressed(1, nonunique), singleton(0)",
+    ),
+    3: (*LEVELS, "csf"),
+}
+
+
+@pytest.mark.parametrize("ndim, format", [(n, format) for n, each in ONES.items() for format in each])
+def test_dimensions_of_extent_one_come_and_go(ndim, format):
+    r, g = random.Random(format), torch.Generator().manual_seed(2)
+    for _ in range(20):
+        shape = [r.choice((1, 2, 4, 8)) for _ in range(ndim)]
+        if format == "bsr(2,2)":
+            shape = [2 * n for n in shape]
+        d = torch.randint(1, 4, shape, generator=g) * (torch.rand(shape, generator=g) < 0.5)
+        a = scorch.sparse(d.double(), format).requires_grad_()
+        dim, gone = r.randrange(-ndim - 1, ndim + 1), r.choice((None, *range(ndim + 1)))
+        more, whole = a.unsqueeze(dim), d.double().unsqueeze(dim)
+        assert torch.equal(more.to_dense(), whole)
+        less, want = (
+            (more.squeeze(), whole.squeeze()) if gone is None else (more.squeeze(gone), whole.squeeze(gone))
+        )
+        assert torch.equal(less.to_dense(), want)
+        weight = torch.randn(want.shape, generator=g, dtype=torch.float64)
+        (less.to_dense() * weight).sum().backward()
+        stored = scorch.map(a.detach(), torch.ones_like).to_dense()
+        torch.testing.assert_close(a.grad.to_dense(), weight.reshape(shape) * stored)
+
+
+@pytest.mark.parametrize("format", ("csr", "csc", "dcsr", "coo", "csf"))
+def test_a_dimension_of_extent_one_costs_nothing(format):
+    a = scorch.sparse(torch.eye(4)[None].expand(3, 4, 4) if format == "csf" else torch.eye(4), format)
+    for dim in range(a.dim() + 1):
+        more = a.unsqueeze(dim)
+        assert more.values().data_ptr() == a.values().data_ptr()
+        assert more.squeeze(dim).values().data_ptr() == a.values().data_ptr()

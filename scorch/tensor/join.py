@@ -308,19 +308,32 @@ def squeeze(input: SparseTensor, *dims: int, dim: int | Sequence[int] | None = N
     if not gone:
         return input
     kept = [d for d in range(n) if d not in gone]
-    return _reshaped(input, [input.shape[d] for d in kept], kept_format(input, kept))
+    return _under(input, [input.shape[d] for d in kept], kept)
+
+
+def _under(a: SparseTensor, shape: Sequence[int], dims: Sequence[int | None]) -> torch.Tensor:
+    """a under more or fewer dimensions of extent 1; dims: which of its own each is, None a new one.
+
+    The arrays stay where dense levels come and go, and of lists but for coordinates of what comes and goes.
+    """
+    format = kept_format(a, dims)
+    if format == a._fmt == "coo" and a._ndim > 1:
+        pos, *crd = a._arrays()[:-1]
+        rows = [torch.zeros_like(crd[0]) if d is None else crd[d] for d in dims]
+        return assemble(layout(format, len(shape)), shape, (pos, *rows, a.values()))
+    form, own = layout(format, len(shape)), layout(a._fmt, a._ndim)
+    levels = [(kind, unique, dims[d], *how) for kind, unique, d, *how in form.levels]
+    stay = [level for level in levels if level[:3] != ("dense", 1, None)]
+    if own.levels and stay == [level for level in own.levels if level[2] in dims or level[0] != "dense"]:
+        return assemble(form, shape, (*a._arrays()[:-1], a.values()))
+    return _reshaped(a, shape, format)
 
 
 def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
     """``torch.unsqueeze``: the new dimension is stored densely."""
     dim = axis(dim, input._ndim + 1)
     dims = [*range(dim), None, *range(dim, input._ndim)]
-    rows = in_rows(input) if dim == 0 and input._fmt != "csr" else input
-    if rows._fmt == "csr" and dim == 0:
-        arrays = (*rows._arrays()[:-1], rows.values())
-        made = assemble(layout("csr", len(dims)), (1, *input.shape), arrays)
-        return made if rows is input else made.convert(kept_format(input, dims))
-    return _reshaped(input, [1 if d is None else input.shape[d] for d in dims], kept_format(input, dims))
+    return _under(input, [1 if d is None else input.shape[d] for d in dims], dims)
 
 
 def movedim(
