@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+import torch
 
 import scorch
 from benchmarks.data import Case
@@ -188,4 +189,51 @@ def _sorted(m: object) -> object:
     return m
 
 
-SUITES = {"squares": squares} if scipy_sparse else {}
+_SMALLER = [name for name in KINDS if "held" not in name]
+
+
+def triangles(root: str | None) -> Iterator[Case]:
+    """The products of A @ A that meet entries of A, added up: the triangles of a graph, weighted."""
+    for name in _SMALLER:
+        m = matrix(name)
+        csr = torch_csr(m)
+        A = scorch.sparse(csr)
+        calls = {"SciPy": lambda m=m: (m @ m).multiply(m).sum()}
+        if graphblas:
+            g = graphblas_matrix(csr)
+            calls["GraphBLAS"] = lambda g=g: _masked(g)
+        ours = {"Scorch": lambda A=A: scorch.einsum("ij,jk,ik->", A, A, A).item()}
+        yield Case(name, calls | ours, {"Scorch": tuple(calls)})
+
+
+def _masked(g: object) -> float:
+    made = graphblas.Matrix(g.dtype, g.nrows, g.ncols)
+    made(g.S) << g.mxm(g)
+    return made.ewise_mult(g).reduce_scalar().value
+
+
+def gradients(root: str | None) -> Iterator[Case]:
+    """Forward and backward of the sum of squares of A @ B, both sparse and both with gradients."""
+    for name in _SMALLER:
+        csr = torch_csr(matrix(name))
+        ours = [scorch.sparse(csr).requires_grad_() for _ in range(2)]
+        theirs = [csr.to_sparse_coo().coalesce().requires_grad_() for _ in range(2)]
+        yield Case(
+            name,
+            {
+                "torch COO": lambda x=theirs: _backward(torch.sparse.mm(*x), x),
+                "forward": lambda x=ours: (x[0].detach() @ x[1].detach()).values(),
+                "Scorch": lambda x=ours: _backward(x[0] @ x[1], x),
+            },
+            {"Scorch": ("torch COO", "forward")},
+            each=True,
+            same=False,
+        )
+
+
+def _backward(made: torch.Tensor, x: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    values = made.values() if scorch.is_sparse(made) else made.coalesce().values()
+    return torch.autograd.grad(values.square().sum(), x)
+
+
+SUITES = {"squares": squares, "triangles": triangles, "product gradients": gradients} if scipy_sparse else {}

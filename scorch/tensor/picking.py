@@ -144,10 +144,9 @@ def _walked(a: SparseTensor, form: Layout, chosen: Sequence[Selection]) -> Entri
             wanted = places(_inside(level.coordinates(at, n), chosen[level.dim], level.extent))
             at, up = (wanted, None) if at is None else (at[wanted], wanted if up is None else up[wanted])
         steps.append((level, at, up))
+    # up again: those that are known by their numbers, the others by what lies below them
     rows, of, lower, values = {}, None, None, a.values()[at]
-    for level, known, up in reversed(
-        steps
-    ):  # up again: known ones are numbered, others found by what is below
+    for level, known, up in reversed(steps):
         at = lower.above(at) if known is None else known if of is None else known[of]
         rows[level.dim] = level.coordinates(at, 0).long()
         of, lower = up if of is None else of if up is None else up[of], level

@@ -1,8 +1,7 @@
 /* crowd.c: sums over more sparse operands than a loop merges. */
 #include "private.h"
 
-#define CROWD                                                                                                \
-    4 /* that are merged at a time where all are too many: as many as MAXMERGE have four times the cases */
+#define CROWD 4 /* that are merged at a time where all are too many: a quarter of the cases of MAXMERGE */
 
 /* Sparse operands that e reads, each as often as it does. */
 static int count_sparse(const Expr *e)
