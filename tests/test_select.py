@@ -99,6 +99,27 @@ def test_three_dimensions_are_what_the_dense_twin_gives_with_gradients(format):
         torch.testing.assert_close(found, dense.grad * stored)
 
 
+PARTS = {
+    "one": lambda a: a[:, 1],
+    "range": lambda a: a[..., 2:5],
+    "steps": lambda a: a[:, ::2],
+    "list": lambda a: a[:, [3, 1, 1]],
+    "mask": lambda a: a[:, torch.arange(5) != 2],
+    "one more": lambda a: a.unsqueeze(1),
+    "one less": lambda a: a[:, 1:2].squeeze(1),
+}
+
+
+@pytest.mark.parametrize("format", ("csf", "coo", "compressed(2), compressed(0), compressed(1)"))
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_of_three_dimensions_compile(format, part):
+    g = torch.Generator().manual_seed(3)
+    d = torch.randint(-3, 4, (4, 5, 6), generator=g) * (torch.rand(4, 5, 6, generator=g) < 0.4)
+    torch._dynamo.reset()
+    f = torch.compile(PARTS[part], backend="aot_eager", fullgraph=True)
+    assert torch.equal(f(scorch.sparse(d, format)).to_dense(), PARTS[part](d))
+
+
 @pytest.mark.parametrize("format", ("csr", "csc"))
 def test_is_differentiable(format):
     r = random.Random(format)

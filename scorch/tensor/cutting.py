@@ -23,7 +23,7 @@ def is_whole(c: Selection, extent: int) -> bool:
 
 def length(c: slice | torch.Tensor) -> int:
     """How many coordinates a selection has."""
-    return len(range(c.start, c.stop, c.step)) if isinstance(c, slice) else len(c)
+    return len(range(c.start, c.stop, c.step)) if isinstance(c, slice) else c.numel()
 
 
 def cut(arrays: tuple[torch.Tensor, ...], start: int, stop: int) -> tuple[torch.Tensor, ...]:
