@@ -26,6 +26,12 @@ def length(c: slice | torch.Tensor) -> int:
     return len(range(c.start, c.stop, c.step)) if isinstance(c, slice) else c.numel()
 
 
+def is_tree(form: Layout) -> bool:
+    """Whether each entry is stored once, below lists of coordinates and dense levels that have no blocks."""
+    kinds = {kind if not part else "" for kind, _, _, part, *_ in form.levels}
+    return bool(kinds) and kinds <= {"compressed", "singleton", "dense"} and not repeats(form.text)
+
+
 def cut(arrays: tuple[torch.Tensor, ...], start: int, stop: int) -> tuple[torch.Tensor, ...]:
     """The part of pos, crd and values that consecutive rows are."""
     pos, crd, values = arrays
@@ -62,9 +68,7 @@ def _cut_levels(
 def cut_first(a: SparseTensor, chosen: list[Selection]) -> tuple[SparseTensor, list[Selection]]:
     """a, cut along its first level where the coordinates of that are searched, and what is left to select."""
     form = layout(a._fmt, a._ndim)
-    kinds = [kind if not part else "" for kind, _, _, part, *_ in form.levels]
-    plain = {"compressed", "singleton", "dense"}.issuperset(kinds) and kinds[:1] == ["compressed"]
-    if not plain or repeats(form.text) or _torch.in_graph():
+    if not is_tree(form) or form.levels[0][0] != "compressed" or _torch.in_graph():
         return a, chosen
     dim = form.levels[0][2]
     c = chosen[dim]

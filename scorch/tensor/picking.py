@@ -8,16 +8,16 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
-from .cutting import Selection, is_whole, length
+from .cutting import Selection, is_tree, is_whole, length
 from .entries import Entries, canonical, counts, entries, is_longer, places, runs
-from .format import Layout, layout, repeats
+from .format import Layout, layout
 from .sparsetensor import SparseTensor, sound
 
 
 def picked(a: SparseTensor, chosen: Sequence[Selection]) -> Entries:
     """The entries that one selection a dimension wants, renumbered; integers drop their dimension."""
     form, lists = layout(a._fmt, a._ndim), [d for d, c in enumerate(chosen) if isinstance(c, torch.Tensor)]
-    walked = _is_walked(form) and not _torch.in_graph() and not _torch.is_tracing(a._val)
+    walked = is_tree(form) and not _torch.in_graph() and not _torch.is_tracing(a._val)
     e = _walked(a, form, chosen) if walked else _filtered(entries(a), chosen)
     ordered = not lists and (not walked or [dim for _, _, dim, *_ in form.levels] == [*range(a._ndim)])
     for dim in lists:
@@ -122,11 +122,6 @@ class _Level(NamedTuple):
             return torch.searchsorted(self.pos, at.to(self.pos.dtype), right=True) - 1
         parent = torch.arange(self.pos.numel() - 1, device="cpu")
         return torch.repeat_interleave(parent, self.pos.diff(), output_size=n)[at]
-
-
-def _is_walked(form: Layout) -> bool:
-    kinds = {kind if not part else "" for kind, _, _, part, *_ in form.levels}
-    return bool(kinds) and kinds <= {"compressed", "singleton", "dense"} and not repeats(form.text)
 
 
 def _walked(a: SparseTensor, form: Layout, chosen: Sequence[Selection]) -> Entries:
