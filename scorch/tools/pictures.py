@@ -7,7 +7,6 @@ notebooks are PNG text by zlib alone; what is drawn on axes needs matplotlib, wh
 from __future__ import annotations
 
 import base64
-import html
 import struct
 import time
 import zlib
@@ -251,6 +250,8 @@ def _short(value: float) -> str:
 
 def html_of_plan(of: Explanation) -> str:
     """What a notebook shows of an explanation: its steps, and the text, C folded away."""
+    import html
+
     body = [
         [step.text, step.format, human(step.seconds), f"{step.entries:.3g}" if step.entries else ""]
         for step in of.steps

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 
@@ -35,6 +34,7 @@ def lines(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
 
 def as_html(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     """The same for a notebook."""
+    import html  # and its tables of entities, which nobody else needs
 
     def row(cells: Sequence[str], kind: str) -> str:
         # spaces in front of a name show what lies inside of what
