@@ -6,8 +6,8 @@
  * all entries of one e share. Positions of the last level are taken TILE at a time: their rows are gathered into a
  * tile of registers, so that what is loaded of W serves all of them, and the finished rows are scattered (the
  * micro-tiles of PIT, Zheng et al., SOSP 2023). Threads share out the vector index: nothing is written by two of
- * them, and an uneven routing leaves none idle. Where W does not have stride 1 along the vector, a panel of it is
- * transposed first.
+ * them, and an uneven routing leaves none idle. A panel of W is packed first, unless its rows lie side by side or few
+ * entries share it.
  *
  * An entry may read through another index than it writes through: Y[i,n] = M[r,i,j] * X[j,k] * W[r,k,n], where j is a
  * singleton below i. Then threads share out blocks of rows of the result, which stay in a cache while all r add to
@@ -17,6 +17,8 @@
  * matrix stay in registers, and threads share out its rows. Where the result is small and there are many t, each of
  * its tiles would read X and Y from memory again: then threads share out blocks of t, whose rows stay in a cache, and
  * add to copies of the result. */
+#include <math.h>
+
 #include "private.h"
 
 #define TILE                                                                                                 \
@@ -269,8 +271,20 @@ static Nest *tile(const Gather *g, Expr *inside)
     return n;
 }
 
-/* work w { a panel of the shared factor, transposed } then { the tiles } */
-static Nest *transposed_panel(const Gather *g, Expr *inside)
+/* Whether a panel of the shared factor is packed: it has to be transposed, or several tiles read it and its rows lie
+ * apart, each in a page of its own, in the same few sets of a near cache where they are a power of two apart. */
+static bool packs(const Gather *g)
+{
+    if (expr_unit_var(g->shared) != g->vec) return true;
+    double panels = 1;
+    for (int v = 0; v < g->p->nvar; v++)
+        if (in(g->stored & expr_vars(g->shared), v)) panels *= (double)schedule_bucket(g->p->var[v].extent);
+    const double entries = ldexp(1, g->a->positions[g->a->format.nlevel - 1]);
+    return g->p->var[g->vec].extent > g->width && entries > TILE * panels;
+}
+
+/* work w { a panel of the shared factor, in the order that tiles read it in } then { the tiles } */
+static Nest *packed_panel(const Gather *g, Expr *inside)
 {
     Prog *p = g->p;
     Tensor *w = work_new(p, "w", W_LANE);
@@ -280,10 +294,15 @@ static Nest *transposed_panel(const Gather *g, Expr *inside)
     work_slot(w, columns(g, SC_MOD));
     Expr *panel = work_access(p, w);
     Index strip = {.var = (uint8_t)expr_unit_var(g->shared), .part = SC_MOD, .block = STRIP};
-    Nest *pack = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, panel, O_CONST, g->shared));
-    pack = nest_loop(p, L_FOR, columns(g, SC_MOD), NULL, pack);
-    strip.part = SC_DIV;
-    pack = loops(p, across & ~(1u << strip.var), nest_loop(p, L_FOR, strip, NULL, pack));
+    Nest *pack = nest_eval(p, panel, O_CONST, g->shared);
+    if (strip.var == g->vec) {
+        pack = loops(p, across, nest_loop(p, L_VEC, columns(g, SC_MOD), NULL, pack));
+    } else {
+        pack = nest_loop(p, L_VEC, strip, NULL, pack);
+        pack = nest_loop(p, L_FOR, columns(g, SC_MOD), NULL, pack);
+        strip.part = SC_DIV;
+        pack = loops(p, across & ~(1u << strip.var), nest_loop(p, L_FOR, strip, NULL, pack));
+    }
     return nest_work(p, w, pack, tile(g, expr_replace(p, inside, g->shared, panel)));
 }
 
@@ -309,7 +328,7 @@ Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     while (g.width > lanes_of(&g) && tile_rows(&g) * g.width > TILE * most_width(&g))
         g.width /= 2; /* registers */
     Expr *inside = factors(&g, true);
-    Nest *n = expr_unit_var(g.shared) == g.vec ? tile(&g, inside) : transposed_panel(&g, inside);
+    Nest *n = packs(&g) ? packed_panel(&g, inside) : tile(&g, inside);
     n = loops(p, g.kept & ~g.stored & ~(1u << g.vec), n);
     n = levels(p, g.a, 0, row_level(&g, &g.a->format), n);
     if (why)
