@@ -23,6 +23,7 @@ from .run import run
 
 _PRODUCT = "ij,jk->ik"
 _VALUES = "C[i,k] = stored(S[i,k]) * A[i,j] * B[j,k]"
+_HOW = "inner(j)"  # all that is multiplied has an entry of S: sums are whole before S is looked at
 _MANY = 1 << 25  # entries that products had together: they took as long as compiling for another way does
 _FEW = 512  # entries of a product from which on its values alone take less time
 _LARGER = 8  # times the bytes of both operands that a structure may take,
@@ -106,7 +107,7 @@ class _AtEntries:
 
 def _values(at: SparseTensor, left: SparseTensor, right: SparseTensor) -> SparseTensor:
     kinds = (2, at._fmt), (2, left._fmt), (2, right._fmt)
-    return run(known_program(_VALUES, ("S", "A", "B"), kinds, None, None, "zero"), [at, left, right])[0]
+    return run(known_program(_VALUES, ("S", "A", "B"), kinds, None, _HOW, "zero"), [at, left, right])[0]
 
 
 def _at(structure: SparseTensor, left: SparseTensor, right: SparseTensor) -> SparseTensor:

@@ -13,6 +13,8 @@
 
 #include "cost.h"
 
+#define NOTE 4.0 /* bytes of a position that is noted */
+#define LOOK 2.0 /* times `meet`: to look at what was noted, met or not */
 #define WORDS 2.0 /* to spread entries to the lanes of their bits, in turns of a loop over entries */
 
 /* ---- statistics ---- */
@@ -166,7 +168,8 @@ static double noted_time(const Cost *c, const Spot *at, const Nest *n, double f,
     const int row = around ? nest_row_stays(c->p, n, around->ix.var) : -1;
     const double stays = row ? g : f, other = row ? f : g;
     if (row < 0 || stays < ROW_LONGER * other) return INFINITY;
-    return c->m.meet * other + c->m.entry * stays / fmax(1, around->turns);
+    const double far = cost_by_size(c, NOTE * extent(c, n->ix));
+    return LOOK * c->m.meet * far * other + c->m.entry * stays / fmax(1, around->turns);
 }
 
 /* An intersection of two: they are gone through together, by vectors where the machine has them for it, unless one is
