@@ -39,6 +39,7 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
 }
 STEPS = ("test_steps", "test_slabs", "test_apart", "test_path", "test_tmp")
 PACKAGE = {  # instead of all that, the Python tests of files whose path begins so
+    "bindings/layouts": ("test_alone",),
     "compiler/path/": STEPS,
     "compiler/expr/inline": STEPS,
     "compiler/lower/noted": ("test_merges",),
@@ -549,6 +550,18 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "listed coordinates are those in front": (
         "kernels/slabs.c", "d == m->listed ? sc_index(m->list->crd, m->itype, x) : x;", "x;",
+    ),
+    "what others may have written is not looked for": (
+        "bindings/layouts.c", " && a->handed == b->handed", "",
+    ),
+    "what torch wrote is not looked for": (
+        "bindings/layouts.c", "a->version == b->version &&", "b->version >= 0 &&",
+    ),
+    "values of another tensor are taken for these": (
+        "bindings/layouts.c", "a->serial == b->serial &&", "",
+    ),
+    "whoever holds the values is not asked for": (
+        "bindings/layouts.c", "if (alone == Py_True) now.version", "if (alone) now.version",
     ),
     "terms of an extremum are computed by two kernels": (
         "compiler/expr/derive.c", "? body : derive_temporary(w->d, \"v\", body)", "? body : body",

@@ -42,6 +42,8 @@ typedef struct {
     PyObject *tensor_type, *parameter_type; /* exactly these two are plain tensors */
     PyObject *dual_level;                   /* dict that holds the forward-mode level */
     PyObject *readable;                     /* callable: see sc_bind_readable */
+    PyObject *alone;              /* callable: whether nothing but a tensor made here refers to its memory */
+    int64_t handed;               /* counts what may have let others write to values past their versions */
     PyObject *swaps;              /* callable: whether modules swap tensors, which none may refer to */
     bool validate;                /* structures before every use, not only where they changed */
     PyObject *guard[SC_MAXGUARD]; /* callables: anything but 0 or None means a mode is on */
@@ -179,6 +181,7 @@ typedef struct sc_core {
      * place. */
     PyObject *perm;
     const void *perm_data;
+    int64_t serial;         /* another one for each core */
     int64_t generation;     /* counts changes of the structure */
     sc_derived *derived;    /* newest first */
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
@@ -216,14 +219,21 @@ void sc_bind_said(const sc_request *now, const sc_request *given, const sc_tenso
                   sc_text *);
 
 /* ---- layouts.c: layouts derived from a tensor ---- */
+#define SC_LARGE                                                                                             \
+    (1 << 17) /* bytes of values which it takes longer to look through than to ask who could write to them */
+/* What the values of a core were; and where nobody else could write to them (version 0 and more), as of when. */
+typedef struct {
+    sc_digest digest;
+    int64_t serial, version, handed;
+} sc_seen;
 struct sc_derived {
     sc_derived *next;
     sc_core *core;
     int64_t generation;
-    /* with values of its own, else null: where these lie in the tensor; of which bytes they were made; how often made
+    /* with values of its own, else null: where these lie in the tensor; of which they were made; how often made
      * anew; the products that were counted before */
     PyObject *source;
-    sc_digest digest;
+    sc_seen seen;
     int64_t renewed;
     double before;
     bool unpaid; /* slices that are to be dropped by the next product */

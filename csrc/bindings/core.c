@@ -171,12 +171,19 @@ static int read_components(const sc_state *s, sc_core *c, PyObject *components)
     return sc_bind_layout(&c->t, length, (int)n, &e) ? (sc_bind_raise(s, &e), -1) : 0;
 }
 
+static int64_t next_serial(void)
+{
+    static int64_t serial; /* under the interpreter lock */
+    return ++serial;
+}
+
 static sc_core *make(const sc_state *s, const sc_format *f, PyObject *shape, PyObject *components,
                      bool validate)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(s->core_type, Py_tp_alloc);
     sc_core *c = (sc_core *)alloc(s->core_type, 0);
     if (!c) return NULL;
+    c->serial = next_serial();
     c->t.format = *f;
     c->t.itype = SC_I64;
     c->validate = validate;
@@ -229,6 +236,8 @@ static PyObject *share(const sc_tensor *t, sc_sink *sink, const void *p, int64_t
                        sc_core *const *from, int nfrom)
 {
     PyObject *own = sc_sink_take(sink, p, n);
+    const bool large = n * (int64_t)sc_dtype_size(t->dtype) >= SC_LARGE;
+    if (own && values && large && PyObject_SetAttrString(own, "_scorch_own", Py_True)) Py_CLEAR(own);
     if (own || PyErr_Occurred()) return own;
     for (int k = 0; p && k < nfrom; k++)
         for (int i = 0; from[k] && i < from[k]->ncomp; i++) {
@@ -313,6 +322,7 @@ sc_core *sc_core_with_values(const sc_state *s, sc_core *c, PyObject *values)
     allocfunc alloc = (allocfunc)PyType_GetSlot(s->core_type, Py_tp_alloc);
     sc_core *new = (sc_core *)alloc(s->core_type, 0);
     if (!new) return NULL;
+    new->serial = next_serial();
     new->t = c->t;
     new->validate = c->validate;
     new->generation = c->generation;

@@ -7,8 +7,8 @@
  *
  * Cuts, dense(j/N), .., compressed(j%N), and slices of diagonals are there for speed alone, and reading values in
  * another order than they lie in would cost what they gain. They have values of their own, and the number of the bytes
- * that these were made from: before each use the values are read through, and put in order again where the number
- * differs. So have layouts that move values, of tensors that are multiplied often, where products ask for them. */
+ * that these were made from: before each use the values are read through, unless nobody can have written, and put in
+ * order again where the number differs. So have layouts that move values, of tensors that are multiplied often, where products ask for them. */
 #include "bind.h"
 
 #include <string.h>
@@ -223,13 +223,13 @@ static bool pays(const sc_core *c, double shared)
            read < LARGER * (entries * (value + index) + rows * index);
 }
 
-static sc_core *own_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest digest)
+static sc_core *own_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_seen seen)
 {
     const int64_t generation = all->generation;
     sc_derived *d = build(s, c, f, true);
     if (!d) return NULL;
     d->generation = generation;
-    d->digest = digest;
+    d->seen = seen;
     d->before = all->products;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
     forget(find(all, c, f, true)); /* of another thread, meanwhile */
@@ -247,7 +247,7 @@ static sc_core *own_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
 }
 
 /* Values that change all the time may cost more than the layout gains, unless products are wide: then it is given up. */
-static sc_core *own_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest digest)
+static sc_core *own_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_seen seen)
 {
     sc_derived *d = *find(all, c, f, true);
     sc_core *old = (sc_core *)Py_NewRef((PyObject *)d->core);
@@ -260,7 +260,7 @@ static sc_core *own_again(const sc_state *s, sc_core *all, sc_core *c, const sc_
     d = *now;
     old = d->core;
     d->core = (sc_core *)Py_NewRef((PyObject *)core);
-    d->digest = digest;
+    d->seen = seen;
     d->renewed++;
     Py_DECREF((PyObject *)old);
     const double paid = (double)d->renewed * (double)core->t.view.nval * RENEWAL;
@@ -271,15 +271,37 @@ static sc_core *own_again(const sc_state *s, sc_core *all, sc_core *c, const sc_
     return core;
 }
 
-/* Whoever writes to the values, and however: what they were is known by a number. */
+/* Asked before the values are looked through, so that later writes are later than this. Where nobody but the core refers to
+ * them, the ways to write are those of torch, which move their version, and those that begin with handing them out. */
+static sc_seen ask(const sc_state *s, const sc_core *c)
+{
+    const sc_component *values = &c->comp[c->ncomp - 1];
+    sc_seen now = {.serial = c->serial, .version = -1, .handed = s->handed};
+    if (c->t.view.nval * (int64_t)sc_dtype_size(c->t.dtype) < SC_LARGE) return now;
+    PyObject *alone = PyObject_CallFunctionObjArgs(s->alone, values->tensor, NULL);
+    if (alone == Py_True) now.version = sc_bind_version(s, values->tensor);
+    if (!alone) PyErr_Clear();
+    Py_XDECREF(alone);
+    return now;
+}
+
+static bool unwritten(const sc_seen *a, const sc_seen *b)
+{ return a->version >= 0 && a->version == b->version && a->serial == b->serial && a->handed == b->handed; }
+
+/* Whoever writes to the values, and however: what they were is known by a number, which is found anew unless nobody could
+ * have written. */
 static sc_core *derive_own(const sc_state *s, sc_core *c, const sc_format *f)
 {
     sc_core *all = sc_core_root(c);
     if (all != c && sc_core_refresh(s, all)) return NULL;
-    const sc_digest digest = fingerprint(c);
+    sc_seen now = ask(s, c);
     sc_derived *d = *find(all, c, f, true);
-    if (!d) return own_first(s, all, c, f, digest);
-    if (!sc_digest_equal(d->digest, digest)) return own_again(s, all, c, f, digest);
+    if (d && unwritten(&d->seen, &now)) return (sc_core *)Py_NewRef((PyObject *)d->core);
+    now.digest = fingerprint(c);
+    d = *find(all, c, f, true); /* other threads ran meanwhile */
+    if (!d) return own_first(s, all, c, f, now);
+    if (!sc_digest_equal(d->seen.digest, now.digest)) return own_again(s, all, c, f, now);
+    d->seen = now;
     return (sc_core *)Py_NewRef((PyObject *)d->core);
 }
 

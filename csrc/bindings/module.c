@@ -55,14 +55,15 @@ static PyObject *module_connect(PyObject *module, PyObject *args)
 {
     sc_state *s = PyModule_GetState(module);
     const char *path;
-    PyObject *tensor, *parameter, *capsule, *guards, *dual, *readable, *swaps;
+    PyObject *tensor, *parameter, *capsule, *guards, *dual, *readable, *swaps, *alone;
     int threads, validate;
-    if (!PyArg_ParseTuple(args, "sOOOO!O!iOOp", &path, &tensor, &parameter, &capsule, &PyTuple_Type, &guards,
-                          &PyDict_Type, &dual, &threads, &readable, &swaps, &validate))
+    if (!PyArg_ParseTuple(args, "sOOOO!O!iOOOp", &path, &tensor, &parameter, &capsule, &PyTuple_Type, &guards,
+                          &PyDict_Type, &dual, &threads, &readable, &swaps, &alone, &validate))
         return NULL;
     if (s->dl) Py_RETURN_NONE;
     s->readable = Py_NewRef(readable);
     s->swaps = Py_NewRef(swaps);
+    s->alone = Py_NewRef(alone);
     s->validate = validate;
     s->tensor_type = Py_NewRef(tensor);
     s->parameter_type = Py_NewRef(parameter);
@@ -306,6 +307,14 @@ static PyObject *module_calibrate(PyObject *module, PyObject *forget)
     return out ? Py_BuildValue("NO", out, kept ? Py_True : Py_False) : NULL;
 }
 
+static PyObject *module_hand_out(PyObject *module, PyObject *none)
+{
+    sc_state *s = PyModule_GetState(module);
+    (void)none;
+    s->handed++;
+    Py_RETURN_NONE;
+}
+
 /* For tests, which make every allocation fail in turn. */
 static PyObject *module_fail_alloc(PyObject *module, PyObject *args)
 {
@@ -317,7 +326,8 @@ static PyObject *module_fail_alloc(PyObject *module, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
-     "connect(library, Tensor, Parameter, exchange, guards, dual, threads, readable, swaps, validate)"},
+     "connect(library, Tensor, Parameter, exchange, guards, dual, threads, readable, swaps, alone, "
+     "validate)"},
     {"configure", module_configure, METH_VARARGS,
      "configure(jit, cc, cflags, cache_dir, memory): bytes, as the environment has them"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
@@ -325,6 +335,7 @@ static PyMethodDef methods[] = {
     {"few", module_few, METH_VARARGS, "few(matrix, most) -> its core as csr, None where it has more values"},
     {"room", module_room, METH_VARARGS, "room(like, rows, columns) -> a matrix of its type, not zeroed"},
     {"fits", module_fits, METH_O, "fits(bytes) -> whether the system has so much memory left"},
+    {"hand_out", module_hand_out, METH_NOARGS, "from now on others may write to values past their versions"},
     {"fingerprint", module_fingerprint, METH_O,
      "fingerprint(tensors) -> bytes that change with any byte, of this process alone"},
     {"census", module_census, METH_VARARGS, "census(matrix, step) -> (rows seen, not zero, values not zero)"},
@@ -398,6 +409,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(s->dual_level);
     Py_VISIT(s->readable);
     Py_VISIT(s->swaps);
+    Py_VISIT(s->alone);
     Py_VISIT(s->sparse.type);
     Py_VISIT(s->sparse.core_of);
     Py_VISIT(s->sparse.record);
@@ -417,6 +429,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->dual_level);
     Py_CLEAR(s->readable);
     Py_CLEAR(s->swaps);
+    Py_CLEAR(s->alone);
     for (; s->nguard; s->nguard--) Py_CLEAR(s->guard[s->nguard - 1]);
     Py_CLEAR(s->sparse.type);
     Py_CLEAR(s->sparse.make);

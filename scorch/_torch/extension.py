@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 
 from .. import _C
 from .callers import replace
-from .tensors import readable
+from .tensors import is_alone, readable
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
 _VALIDATE = "validate"  # no stage: structures are looked through before every use
@@ -68,6 +68,7 @@ def _connect() -> None:
         threads,
         readable,
         torch.__future__.get_swap_module_params_on_conversion,
+        is_alone,
         _VALIDATE in _asked(),
     )
     _C.configure(

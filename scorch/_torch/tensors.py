@@ -14,6 +14,11 @@ from .. import _C
 from .state import PLAIN, any_requires_grad, in_graph, is_compiling, is_wrapped, refuse_fake
 from .tracing import untraced
 
+_OWN = "_scorch_own"  # an attribute of tensors that no caller has the object of; the extension sets it too
+_references = getattr(torch._C, "_storage_Use_Count", lambda _: math.inf)
+_LARGE = 1 << 17  # bytes from which on they ask
+_OURS = 2  # of a tensor's memory: the tensor, and the object that stands for the memory
+
 
 def count_elements(shape: Sequence[int]) -> None:
     """Raises ValueError where a shape has more elements than torch can count."""
@@ -92,6 +97,38 @@ def readable(x: torch.Tensor) -> torch.Tensor | None:
     twin = torch.empty(0, dtype=x.dtype, device="cpu").set_(memory, x.storage_offset(), x.shape, x.stride())
     twin._memory_of = x.detach()  # which holds it
     return twin
+
+
+def own(x: torch.Tensor) -> torch.Tensor:
+    """x, which was made here, and of which no caller has this object nor, outside of torch, its memory."""
+    large = not is_compiling() and x.__class__ is torch.Tensor and x.nbytes >= _LARGE
+    if large and x.untyped_storage().resizable():  # torch allocated it
+        setattr(x, _OWN, True)
+    return x
+
+
+def hand_out() -> None:
+    """Says that others may write to values from now on, past their versions."""
+    if not is_compiling():
+        _C.hand_out()
+
+
+def give_away(x: torch.Tensor) -> torch.Tensor:
+    """x, of which somebody else has the object from now on."""
+    if x.__class__ is torch.Tensor:
+        x.__dict__.pop(_OWN, None)
+    return x
+
+
+def is_alone(x: torch.Tensor) -> bool:
+    """Whether nothing but this object, which is our own, refers to its memory: then nobody can write there.
+
+    Objects that did before, and are gone, may have: whoever makes one calls :func:`hand_out`.
+    """
+    if not hasattr(x, _OWN):
+        return False
+    memory = x.untyped_storage()
+    return not memory.is_shared() and _references(memory._cdata) <= _OURS
 
 
 def contents(*tensors: torch.Tensor) -> bytes:

@@ -69,6 +69,7 @@ def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
         if a.dtype != other.dtype or not same_structure(a, other):
             raise RuntimeError(_LOST)
         a._val.data.copy_(other._val)
+        _torch.hand_out()
         return
     with _torch.DisableTorchFunctionSubclass():
         torch.Tensor.data.__set__(a, other)
@@ -80,5 +81,13 @@ def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
 
 
 HANDLERS[torch.Tensor.data.__set__] = _set_data
-# what is written there goes unseen by autograd, as in torch
-HANDLERS[torch.Tensor.data.__get__] = partwise(lambda a: a._like((*a._arrays()[:-1], a._val.data)))
+
+
+@partwise
+def _data(a: SparseTensor) -> SparseTensor:
+    """``A.data``: what is written there goes unseen by autograd, as in torch."""
+    _torch.hand_out()
+    return a._like((*a._arrays()[:-1], a._val.data))
+
+
+HANDLERS[torch.Tensor.data.__get__] = _data

@@ -71,6 +71,7 @@ def clone(input: SparseTensor, *, memory_format: torch.memory_format | None = No
     """``torch.clone``, differentiable: what functorch would wrap as a whole is taken apart first."""
     *structure, _ = input._arrays()
     arrays = [*(x.clone() for x in structure), input.values().clone()]
+    arrays[-1] = _torch.own(arrays[-1])
     return assemble(layout(input._fmt, rank(input)), input._shape, arrays)
 
 

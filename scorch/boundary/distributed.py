@@ -64,6 +64,7 @@ def _broadcast(plainly: Callable) -> Callable:
         for a in found:
             refuse_read_only("broadcast", a)
         plainly(group, [x._val if isinstance(x, SparseTensor) else x for x in tensors], *how, **named)
+        _torch.hand_out()
 
     return broadcast
 

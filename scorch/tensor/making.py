@@ -399,6 +399,8 @@ def sparse(
     result = finish(made, format, index_dtype)
     if copy and not {*map(_torch.address, result._arrays())}.isdisjoint(map(_torch.address, made._arrays())):
         return result.clone()
+    if made is not x:
+        _torch.own(result._val)  # of torch's sparse tensors it is an object of its own
     return result
 
 

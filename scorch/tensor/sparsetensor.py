@@ -152,6 +152,8 @@ class SparseTensor(_Tensor):
     @_torch.apart
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         handler = STRUCTURAL.get(func) or rooms.below.handler_of(func)
+        if func._schema.is_mutable:
+            _torch.hand_out()  # below autograd, which counts what is written
         if handler is None:
             of_lists = func._opname.startswith("_foreach_")
             raise NotImplementedError(
@@ -174,6 +176,7 @@ class SparseTensor(_Tensor):
             _torch.unmark_dynamic(array)
 
     def __tensor_flatten__(self) -> tuple[list[str], tuple]:
+        _torch.give_away(self._val)
         return list(self._names), (self._fmt, self._names)
 
     @staticmethod
@@ -190,6 +193,7 @@ class SparseTensor(_Tensor):
         return f"scorch {_C.version} meta 6 {facts}"
 
     def __reduce_ex__(self, protocol: builtins.int) -> tuple:
+        _torch.hand_out()
         arrays = tuple([a.clone() if _torch.is_read_only(a) else a.detach() for a in self._arrays()])
         facts = self._fmt, tuple(self.shape), arrays, self._is_param, self.requires_grad
         return rooms.saved._rebuild_v1, facts

@@ -130,6 +130,7 @@ def values_of(a: torch.Tensor) -> torch.Tensor:
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
         return _values_in_graph(a)
+    _torch.hand_out()
     return _values(a)
 
 
@@ -140,10 +141,10 @@ def _values_in_graph(a: torch.Tensor) -> torch.Tensor:
 
 def _values(a: torch.Tensor) -> torch.Tensor:
     if a._val.requires_grad:  # made where calls are traced or transformed
-        return a._val
+        return _torch.give_away(a._val)
     if _torch.in_functorch():
         outside = needs_grad(a) and not _torch.is_wrapped(a._val)
-        return _torch.beneath_transforms(_Values.apply, a) if outside else a._val
+        return _torch.beneath_transforms(_Values.apply, a) if outside else _torch.give_away(a._val)
     if needs_grad(a):
         return _Values.apply(a)
     return _dual(a) if _torch.in_forward_mode() else _detached(a._val)  # which drops tangents
@@ -153,7 +154,7 @@ def _dual(a: torch.Tensor) -> torch.Tensor:
     """The values with their tangent, or with that of the SparseTensor itself at its entries."""
     tangent = forward_ad.unpack_dual(a).tangent
     if tangent is None:
-        return a._val
+        return _torch.give_away(a._val)
     return forward_ad.make_dual(a._val, values_of_grad(a.__dict__, a._val.shape[0], tangent))
 
 
