@@ -317,6 +317,20 @@ def test_products_that_reduce_otherwise(reduce):
     same(a.grad, t.grad.to_dense())
 
 
+@pytest.mark.parametrize(
+    ("f", "error", "said"),
+    [
+        (lambda a: torch.nanmean(a.long(), 1), TypeError, "nanmean: .* got torch.int64"),
+        (lambda a: torch.lerp(a.long(), a.long(), 0.5), TypeError, "lerp: expected a floating point type"),
+        (lambda a: torch.trace(a.unsqueeze(0)), ValueError, "trace: expected a matrix, got 3 dimensions"),
+        (lambda a: a.masked_fill(a > 1, torch.ones(2, 1)), ValueError, "masked_fill: .* got 2"),
+    ],
+)  # fmt: skip
+def test_what_torch_refuses_is_refused(f, error, said):
+    with pytest.raises(error, match=said):
+        f(scorch.sparse(matrix()))
+
+
 def test_a_reduction_that_does_not_exist():
     with pytest.raises(ValueError, match="amax"):
         torch.sparse.mm(scorch.sparse(matrix()), matrix().T, "prod")

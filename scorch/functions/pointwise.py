@@ -436,6 +436,8 @@ def reversed_(f: Callable) -> Callable:
 
 def lerp(input: torch.Tensor, end: torch.Tensor, weight: Number | torch.Tensor) -> torch.Tensor:
     """``torch.lerp``."""
+    if not input.dtype.is_floating_point:
+        raise TypeError(f"lerp: expected a floating point type, got {input.dtype}: convert it first")
     return input + weight * (end - input)
 
 
@@ -491,6 +493,8 @@ def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.T
         return torch.masked_fill(input, mask, value)
     if isinstance(mask, SparseTensor):
         value = _torch.as_tensor(value, dtype=input.dtype)
+        if value.dim():
+            raise ValueError(f"masked_fill: expected a value without dimensions, got {value.dim()} of them")
         return merged(lambda x, m: torch.where(m, value, x), "", input, mask, UNION)
     if is_known(value) and _zero_stays(torch.add, input.dtype, value):
         return _with_dense(lambda x, m: x.masked_fill(m, 0), "", input, mask, False)

@@ -197,6 +197,8 @@ def nanmean(
     input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     """``torch.nanmean``."""
+    if not input.dtype.is_floating_point:
+        raise TypeError(f"nanmean: expected a floating point type, got {input.dtype}: convert it first")
     a = input.coalesce()
     left_out = sum_(a._with_values(a.values().isnan()), dim, keepdim)
     kept = _sized(a, dims_of(dim, a._ndim)) - left_out

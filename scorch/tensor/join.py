@@ -593,7 +593,9 @@ _diagonal = diagonal
 
 def trace(input: SparseTensor) -> torch.Tensor:
     """``torch.trace``: of entries alone, where the diagonal is far longer than their list."""
-    if input._ndim == 2 and not _torch.is_compiling() and is_longer(min(input.shape), input._val.shape[0]):
+    if input._ndim != 2:
+        raise ValueError(f"trace: expected a matrix, got {input._ndim} dimensions")
+    if not _torch.is_compiling() and is_longer(min(input.shape), input._val.shape[0]):
         e = entries(input)
         return e.values[e.indices[0] == e.indices[1]].sum()
     return _diagonal(input).sum()
