@@ -209,7 +209,8 @@ def test_the_operator_returns_components():
 # ---- rows that a sparse operand routes through dense matrices ----
 @pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsr", "bsr(2,3)"])
 @pytest.mark.parametrize(
-    ("tokens", "d", "h", "dtype"), [(90, 20, 70, torch.float32), (40, 33, 48, torch.float64)]
+    ("tokens", "d", "h", "dtype"),
+    [(90, 20, 70, torch.float32), (40, 33, 48, torch.float64), (700, 100, 150, torch.float64)],
 )
 def test_routed_rows_and_their_gradients(fmt, tokens, d, h, dtype):
     """Experts with no token, with one, and with many; a token with several experts."""

@@ -254,6 +254,9 @@ def test_what_is_refused():
     with pytest.raises(TypeError, match="expected an integer for dim"):
         scorch.topk(torch.ones(2, 3), 1, 1.0)
     assert plain(scorch.topk(torch.ones(2, 3), 0)).sum() == 0
+    x = torch.ones(2, 3, requires_grad=True)
+    scorch.topk(x, 0).sum().backward()
+    assert x.grad.tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
 @pytest.mark.parametrize("dim", (0, 1, -1))

@@ -425,4 +425,4 @@ def _largest(x: torch.Tensor, k: int, largest: bool) -> tuple[torch.Tensor, torc
         return crd, values.to(x.dtype)
     numbers = x.detach() if _torch.is_compiling() else _torch.numbers_of(x, "topk")
     crd, _ = torch.ops.scorch.topk(numbers, k, not largest, wide)
-    return crd, x.gather(1, crd.view(-1, k).long()).reshape(-1)
+    return crd, x.gather(1, crd.view(x.shape[0], k).long()).reshape(-1)

@@ -3,7 +3,7 @@
  * requires  a nest; sets `ahead` of loops
  *
  * A loop over the entries of an operand inside of which a loop runs along rows of a dense operand, chosen by the
- * entries, waits for memory at each of them if the operand, or a panel of it, is larger than the caches. A loop that takes N at a
+ * entries, waits for memory at each of them if the operand, or a panel of it, is larger than the caches. A loop that takes few, N, at a
  * time asks for the rows of the next N. Extents count in powers of two, so that a new batch size seldom makes a new
  * kernel. */
 #include "private.h"
@@ -71,7 +71,7 @@ void schedule_ahead(const Prog *p, Nest *n)
     if (walks_entries(n)) {
         Rows r = {.p = p, .entries = n, .asked = p->ahead};
         look(n->body, &r);
-        if (r.far) n->ahead = p->ahead ? p->ahead - 1 : n->by ? n->by : AHEAD;
+        if (r.far && n->by <= AHEAD) n->ahead = p->ahead ? p->ahead - 1 : n->by ? n->by : AHEAD;
     }
     if (n->body) schedule_ahead(p, n->body);
     if (n->then) schedule_ahead(p, n->then);

@@ -14,7 +14,8 @@
  * them, and find the entries of a block by a search.
  *
  * outer: in W[e,k,n] = G[t,e] * X[t,k] * Y[t,n] every entry adds an outer product to a dense matrix. Tiles of that
- * matrix stay in registers, and threads share out its rows. Where the result is small and there are many t, each of
+ * matrix stay in registers, and threads share out its rows; or, where each e has many t, its columns, and rows of Y are
+ * packed for all tiles. Where the result is small and there are many t, each of
  * its tiles would read X and Y from memory again: then threads share out blocks of t, whose rows stay in a cache, and
  * add to copies of the result. */
 #include <math.h>
@@ -27,6 +28,7 @@
 #define BLOCK                                                                                                \
     1024 /* rows of the result that a thread adds to at a time: a tile of columns of them fits a cache */
 #define NEAR 256 /* rows whose outer products are added at a time: those that one e takes fit a cache */
+#define PANEL 96 /* rows of a panel, and of the result, from which on it pays to pack them */
 #define COPY (16 << 20) /* bytes of a result, at most, that threads add to copies of */
 #define MUCH (1 << 19)  /* of those: it leaves the cache between two times, so it is added to half as often */
 #define TURNS 16        /* blocks that threads share out, at least, where there are as many rows */
@@ -41,6 +43,7 @@ typedef struct {
     int rows, vec, width;          /* the gathered index; the vector, in tiles of width */
     uint32_t reads;                /* indices that an entry reads through and does not write through */
     Expr *shared;                  /* the factor that the rows share */
+    Expr *product;                 /* what is summed */
 } Gather;
 
 /* How many entries are taken at a time, and how many rows of the result a thread has, where that was asked for. */
@@ -132,7 +135,8 @@ static bool takes(Prog *p, const Assign *a, Gather *g)
     *g = (Gather){.p = p, .assign = a, .vec = expr_unit_var(a->lhs)};
     if (a->reduce != O_CONST || sum->op != O_REDUCE || sum->reduce != O_ADD || p->skip) return false;
     if (a->lhs->tensor->role == T_WORK && a->lhs->tensor->place == W_REG) return false;
-    g->nfactor = expr_factors(p, sum->kid[0], g->factor);
+    g->product = sum->kid[0];
+    g->nfactor = expr_factors(p, g->product, g->factor);
     for (int k = 0; k < g->nfactor; k++) {
         const Expr *e = g->factor[k].e;
         if (e->op == O_ACCESS && source_is_sparse(e->tensor) && !g->factor[k].under) g->a = e->tensor;
@@ -347,20 +351,21 @@ static Nest *rows_loop(const Gather *g, Nest *body)
     return n;
 }
 
-/* work c { the sum over the levels from `first` } then { to op= c }, for every tile of columns */
+/* work c { the sum over the levels from `first` } then { to op= c } */
 static Nest *accumulated(const Gather *g, int first, Expr *to, Op op)
 {
     Prog *p = g->p;
     Tensor *c = work_new(p, "c", W_REG);
     work_slot(c, (Index){.var = (uint8_t)g->rows, .part = SC_MOD, .block = TILE});
     work_slot(c, columns(g, SC_MOD));
-    Expr *sum = work_access(p, c),
-         *product = schedule_scalars_first(p, O_ADD, g->assign->rhs->kid[0], g->vec);
+    Expr *sum = work_access(p, c), *product = schedule_scalars_first(p, O_ADD, g->product, g->vec);
     Nest *fill = loops(p, g->summed, rows_loop(g, along(g, sum, O_ADD, product)));
     fill = levels(p, g->a, first, g->a->format.nlevel, fill);
-    Nest *n = nest_work(p, c, fill, rows_loop(g, along(g, to, op, sum)));
-    return nest_loop(p, L_FOR, columns(g, SC_DIV), NULL, n);
+    return nest_work(p, c, fill, rows_loop(g, along(g, to, op, sum)));
 }
+
+static Nest *for_columns(const Gather *g, Nest *n)
+{ return nest_loop(g->p, L_FOR, columns(g, SC_DIV), NULL, n); }
 
 static Nest *tiles_of_rows(const Gather *g, LoopKind kind, Nest *n)
 { return nest_loop(g->p, kind, (Index){.var = (uint8_t)g->rows, .part = SC_DIV, .block = TILE}, NULL, n); }
@@ -390,13 +395,52 @@ static Nest *by_blocks(const Gather *g, const Gather *by, int near)
     Tensor *w = work_new(p, "w", W_PRIVATE);
     for (int d = 0; d < g->assign->lhs->tensor->ndim; d++) work_slot(w, g->assign->lhs->ix[d]);
     Expr *sums = work_access(p, w);
-    Nest *n = tiles_of_rows(g, L_FOR, accumulated(g, first, sums, O_ADD));
+    Nest *n = tiles_of_rows(g, L_FOR, for_columns(g, accumulated(g, first, sums, O_ADD)));
     n = levels(p, g->a, 0, first, loops(p, beside(g), n));
     n = nest_loop(p, L_PAR, blocks_of(by, near), NULL, n);
     Nest *all = nest_loop(p, L_VEC, index_whole(g->vec), NULL, nest_eval(p, g->assign->lhs, O_CONST, sums));
     all = loops(p, g->kept & ~(1u << g->vec), all);
     all->kind = L_PAR;
     return nest_work(p, w, n, all);
+}
+
+/* The dense factor along the vector whose rows entries choose, where a panel of the rows of one fibre serves many tiles. */
+static Expr *panel_of_rows(const Gather *g, int first)
+{
+    const Tensor *a = g->a;
+    const int last = a->format.nlevel - 1, v = tensor_level_index(a, last).var;
+    double fibres = 1;
+    if (first != last || !sc_kind_of(&a->format.level[last])->pos) return NULL;
+    for (int l = 0; l < first; l++)
+        fibres *= (double)schedule_bucket(g->p->var[tensor_level_index(a, l).var].extent);
+    if (ldexp(1, a->positions[last]) < PANEL * fibres || g->p->var[g->rows].extent < PANEL) return NULL;
+    Expr *found = NULL;
+    for (int k = 0; k < g->nfactor; k++) {
+        Expr *e = g->factor[k].e;
+        if (!in(expr_vars(e), g->vec)) continue;
+        if (found || g->factor[k].under || !is_dense(e) || expr_unit_var(e) != g->vec) return NULL;
+        found = e;
+    }
+    return found && expr_vars(found) == (1u << v | 1u << g->vec) ? found : NULL;
+}
+
+/* for t in A by NEAR { work w { its rows of y } then { the tiles, result += c } } */
+static Nest *by_panels(const Gather *g, int first, Expr *y)
+{
+    Prog *p = g->p;
+    const Index t = tensor_level_index(g->a, first);
+    Tensor *w = work_new(p, "w", W_LANE);
+    work_slot(w, (Index){.var = t.var, .slot = 1});
+    work_slot(w, columns(g, SC_MOD));
+    Expr *panel = work_access(p, w);
+    Nest *pack = nest_loop(p, L_FOR, t, g->a, along(g, panel, O_CONST, y));
+    Gather inside = *g;
+    inside.product = expr_replace(p, g->product, y, panel);
+    Nest *n =
+        nest_work(p, w, pack, tiles_of_rows(g, L_FOR, accumulated(&inside, first, g->assign->lhs, O_ADD)));
+    n = nest_loop(p, L_FOR, t, g->a, n);
+    n->by = NEAR;
+    return n;
 }
 
 Nest *schedule_outer(Prog *p, const Assign *a, sc_format *to, sc_text *why)
@@ -415,6 +459,12 @@ Nest *schedule_outer(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     if (blocks) return by_blocks(&g, &by, near);
     int first = 0;
     while (in(g.kept, tensor_level_index(g.a, first).var)) first++;
-    Nest *n = levels(p, g.a, 0, first, loops(p, beside(&g), accumulated(&g, first, a->lhs, O_CONST)));
+    Expr *y = panel_of_rows(&g, first);
+    if (y) {
+        Nest *n = levels(p, g.a, 0, first, loops(p, beside(&g), by_panels(&g, first, y)));
+        return nest_loop(p, L_PAR, columns(&g, SC_DIV), NULL, n);
+    }
+    Nest *n = levels(p, g.a, 0, first,
+                     loops(p, beside(&g), for_columns(&g, accumulated(&g, first, a->lhs, O_CONST))));
     return tiles_of_rows(&g, L_PAR, n);
 }
