@@ -999,3 +999,23 @@ def test_what_runs_while_a_graph_is_made_is_told():
     torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
     assert told == [True]
     assert not (_torch.is_compiling() or state._is_compiling())
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda A: A[:3], lambda A: A[:, 1:3], lambda A: A[::2], lambda A: A[1:-1, 2:], lambda A: A[2:100],
+        lambda A: A[: A.shape[0] - 1], lambda A: A.narrow(0, 1, 2), lambda A: A[1], lambda A: A[-1],
+        lambda A: A[:, -2], lambda A: A.select(1, 2), lambda A: A[torch.tensor([0, 2])], lambda A: A.T[:2],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_parts_of_matrices_of_many_shapes(f, format, dynamic):
+    """No extent is a number of the graph, wherever a part begins and ends."""
+    counter = CompileCounterWithBackend("eager")
+    compiled = torch.compile(f, fullgraph=True, dynamic=dynamic, backend=counter)
+    for m in range(4, 9):
+        A = scorch.sparse((torch.arange(m * (m + 3)) % 3 * 1.0).view(m, m + 3), format)
+        assert torch.equal(compiled(A).to_dense(), f(A).to_dense())
+    assert counter.frame_count <= 2

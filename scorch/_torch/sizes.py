@@ -35,6 +35,20 @@ def surely(condition: bool) -> bool:
     return guard_or_false(condition)
 
 
+def bounds(item: slice, extent: int) -> tuple[int, int, int]:
+    """``item.indices(extent)``, which in a graph would make a number of an extent that is a symbol."""
+    if not is_compiling() or (item.step is not None and item.step < 0):
+        return item.indices(extent)
+
+    def inside(n: int | None, otherwise: int) -> int:
+        if n is None:
+            return otherwise
+        n = n + extent if n < 0 else n
+        return 0 if n < 0 else n if n < extent else extent
+
+    return inside(item.start, 0), inside(item.stop, extent), 1 if item.step is None else item.step
+
+
 def divides(block: int, extent: int) -> bool:
     """Whether a block divides an extent; of one that is a symbol, whether it is known to."""
     if type(extent) is int and not is_compiling():

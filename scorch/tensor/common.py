@@ -19,12 +19,12 @@ def common(a: SparseTensor, index: slice | int | tuple) -> torch.Tensor | None:
     if index.__class__ is tuple:
         return _entry(a, *index) if [i.__class__ for i in index] == [int, int] else None
     n, columns = a._shape
+    values = plain_values(a)
+    if values is None:
+        return None
     row = index.__class__ is int
     start, stop, step = (index, index + 1, 1) if row else index.indices(n)
     if step != 1 or start < 0 or stop > n or not (row or 0 < stop - start < n):
-        return None
-    values = plain_values(a)
-    if values is None:
         return None
     core_of(a).refresh()  # as sound does, of what is known to be plain
     arrays = cut((*a._arrays()[:2], values), start, stop)

@@ -12,7 +12,8 @@ from .format import Layout, layout, repeats
 from .sparsetensor import SparseTensor, sound
 from .values import assemble
 
-Selection = int | slice | torch.Tensor
+Place = int | torch.SymInt  # in graphs the extent may be a symbol
+Selection = Place | slice | torch.Tensor
 _FEW_ROWS = 4096  # whose positions are not worth the vectors and threads of torch
 
 
@@ -23,7 +24,7 @@ def is_whole(c: Selection, extent: int) -> bool:
 
 def length(c: slice | torch.Tensor) -> int:
     """How many coordinates a selection has."""
-    return len(range(c.start, c.stop, c.step)) if isinstance(c, slice) else c.numel()
+    return (c.stop - c.start + c.step - 1) // c.step if isinstance(c, slice) else c.numel()
 
 
 def is_tree(form: Layout) -> bool:
@@ -72,15 +73,15 @@ def cut_first(a: SparseTensor, chosen: list[Selection]) -> tuple[SparseTensor, l
         return a, chosen
     dim = form.levels[0][2]
     c = chosen[dim]
-    span = slice(c, c + 1, 1) if isinstance(c, int) else c
+    span = slice(c, c + 1, 1) if isinstance(c, Place) else c
     if not isinstance(span, slice) or span.step != 1 or (span.start, span.stop) == (0, a.shape[dim]):
         return a, chosen
     shape, left, arrays = list(a.shape), list(chosen), (*sound(a)._arrays()[:-1], a.values())
     shape[dim] = span.stop - span.start
     arrays = _cut_levels(form, shape, arrays, span)
-    if isinstance(c, int) and (below := _below_first(a, form, arrays)) is not None:
+    if isinstance(c, Place) and (below := _below_first(a, form, arrays)) is not None:
         return below, left[:dim] + left[dim + 1 :]
-    left[dim] = 0 if isinstance(c, int) else slice(0, shape[dim], 1)
+    left[dim] = 0 if isinstance(c, Place) else slice(0, shape[dim], 1)
     return assemble(form, shape, arrays), left
 
 

@@ -17,7 +17,7 @@ import torch
 
 from .. import _C, _torch
 from .common import COMMONEST, common
-from .cutting import Selection, cut, cut_first, is_whole, length
+from .cutting import Place, Selection, cut, cut_first, is_whole, length
 from .entries import (
     build,
     coordinates,
@@ -51,15 +51,16 @@ def as_selection(item: object, extent: int, dim: int) -> Selection:
     if isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype != torch.bool:
         item = item.item()
     if isinstance(item, Integral) and not isinstance(item, bool):
-        at = int(item) + extent if item < 0 else int(item)
+        at = item if isinstance(item, torch.SymInt) else int(item)
+        at = at + extent if at < 0 else at
         if not 0 <= at < extent:
             raise IndexError(f"index {item} is out of range for dimension {dim} of extent {extent}")
         return at
     if isinstance(item, slice):
-        start, stop, step = item.indices(extent)
+        start, stop, step = _torch.bounds(item, extent)
         if step < 0:
             raise ValueError(f"slices of dimension {dim}: expected a positive step, got {step}: torch.flip")
-        return slice(start, max(stop, start), step)
+        return slice(start, stop if start < stop else start, step)
     return _as_coordinates(item, extent, dim)
 
 
@@ -157,7 +158,7 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
 def _unflattened(made: torch.Tensor, items: list[Selection | None]) -> torch.Tensor:
     """What an index tensor of several dimensions selected, in its shape; made is in the flat one."""
     at = next(k for k, c in enumerate(items) if isinstance(c, torch.Tensor))
-    before = sum(not isinstance(c, int) for c in items[:at])
+    before = sum(not isinstance(c, Place) for c in items[:at])
     return made.unflatten(before, tuple(items[at].shape))
 
 
@@ -169,7 +170,7 @@ def submatrix(a: SparseTensor, rows: object, columns: object) -> SparseTensor:
     for dim, item in enumerate((rows, columns)):
         item = slice(None) if item is None else item
         c = as_selection(item, a.shape[dim], dim)
-        if isinstance(c, int) or (isinstance(c, torch.Tensor) and c.dim() != 1):
+        if isinstance(c, Place) or (isinstance(c, torch.Tensor) and c.dim() != 1):
             raise IndexError(f"submatrix: expected a vector, a mask, a slice or None, got {item!r}")
         chosen.append(c)
     return select_all(a, chosen)
@@ -177,7 +178,7 @@ def submatrix(a: SparseTensor, rows: object, columns: object) -> SparseTensor:
 
 def _insert(a: torch.Tensor, items: list[Selection | None]) -> torch.Tensor:
     """What was selected, with the new dimensions; integers have none."""
-    kept = [item for item in items if not isinstance(item, int)]
+    kept = [item for item in items if not isinstance(item, Place)]
     for at, item in enumerate(kept):
         a = a.unsqueeze(at) if item is None else a
     return a
@@ -207,7 +208,7 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
         if a._fmt in ("csr", "csc"):
             return _select_matrix(a, chosen)
         if not all(map(is_whole, chosen, a.shape)):
-            format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, int)])
+            format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, Place)])
             made = _select_matrix(a.convert("csr"), chosen)
             return made.convert(format) if format != "dense" else made
     for dim in (0, a._ndim - 1):
@@ -215,7 +216,7 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
         if (rows_first or (a._fmt == "csc" and dim == 1)) and not is_whole(chosen[dim], a.shape[dim]):
             cut = _rows(a if rows_first else a.T, chosen[dim])
             a = cut if rows_first or cut._ndim == 1 else cut.T
-            if isinstance(chosen[dim], int):
+            if isinstance(chosen[dim], Place):
                 del chosen[dim]
             else:
                 chosen[dim] = slice(0, a.shape[dim], 1)
@@ -223,7 +224,7 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     a, chosen = cut_first(a, chosen)
     if all(is_whole(c, n) for c, n in zip(chosen, a.shape, strict=True)):
         return a
-    format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, int)])
+    format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, Place)])
     return build(picked(a, chosen), format, a.index_dtype)
 
 
@@ -233,22 +234,22 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
     along, across = reversed(chosen) if turned else chosen
     rows, columns = reversed(a._shape) if turned else a._shape
     arrays = (*sound(a)._arrays()[:2], a.values() if needs_grad(a) else a._val)
-    span = slice(along, along + 1, 1) if isinstance(along, int) else along
+    span = slice(along, along + 1, 1) if isinstance(along, Place) else along
     if isinstance(span, slice) and span.step == 1:
         along, arrays = None, arrays if is_whole(span, rows) else cut(arrays, span.start, span.stop)
     along, across = _as_range(along), None if is_whole(across, columns) else _as_range(across)
     if along is not None or across is not None:
         arrays = _selected(*arrays, along, across, columns)
-    shape = tuple([1 if isinstance(c, int) else length(c) for c in chosen])
-    kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, int)]
-    if len(kept) == 1 and isinstance(chosen[turned], int):
+    shape = tuple([1 if isinstance(c, Place) else length(c) for c in chosen])
+    kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, Place)]
+    if len(kept) == 1 and isinstance(chosen[turned], Place):
         return assemble(layout("coo", 1), kept, arrays)
     made = assemble(layout(a._fmt, 2), shape, arrays)
     return made if len(kept) == 2 else made.reshape(kept)
 
 
 def _as_range(c: Selection | None) -> tuple[int, int, int] | torch.Tensor | None:
-    if isinstance(c, int):
+    if isinstance(c, Place):
         return 1, c, 1
     return (length(c), c.start, c.step) if isinstance(c, slice) else c
 
@@ -272,7 +273,7 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
     pos, crd, _ = sound(a)._arrays()
     shape, block = tuple(a.shape), math.prod(a.shape[1:-1])
     values = a.values()
-    span = slice(c, c + 1, 1) if isinstance(c, int) else c
+    span = slice(c, c + 1, 1) if isinstance(c, Place) else c
     if isinstance(span, slice) and span.step == 1 and not _torch.is_compiling():
         pos, crd, values = cut((pos, crd, values), span.start * block, span.stop * block)
         shape = (span.stop - span.start, *shape[1:])
@@ -286,7 +287,7 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
         source = pos[fibres].long()[run] + offset
         pos = torch.cat([pos.new_zeros(1), lengths.cumsum(0).to(pos.dtype)])
         crd, values, shape = crd[source], values[source], (rows.numel(), *shape[1:])
-    if isinstance(c, int):
+    if isinstance(c, Place):
         shape = shape[1:]
     return assemble(layout("csr" if len(shape) > 1 else "coo", len(shape)), shape, [pos, crd, values])
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
-from .cutting import Selection, is_tree, is_whole, length
+from .cutting import Place, Selection, is_tree, is_whole, length
 from .entries import Entries, canonical, counts, entries, is_longer, places, runs
 from .format import Layout, layout
 from .sparsetensor import SparseTensor, sound
@@ -24,7 +24,7 @@ def picked(a: SparseTensor, chosen: Sequence[Selection]) -> Entries:
         e = _repeated(e, dim, chosen[dim])
     shape, rows = [], []
     for c, row in zip(chosen, e.indices, strict=True):
-        if not isinstance(c, int):
+        if not isinstance(c, Place):
             shape.append(length(c))
             rows.append(_renumbered(row, c) if isinstance(c, slice) else row)
     made = Entries(tuple(shape), torch.stack(rows) if rows else e.indices[:0], e.values)
@@ -39,7 +39,7 @@ def _renumbered(row: torch.Tensor, c: slice) -> torch.Tensor:
 # ---- by coordinates ----
 def _inside(coordinate: torch.Tensor, c: Selection, extent: int) -> torch.Tensor:
     """Which coordinates a selection wants."""
-    if isinstance(c, int):
+    if isinstance(c, Place):
         return coordinate == c
     if isinstance(c, slice):
         inside = (coordinate >= c.start) & (coordinate < c.stop)
