@@ -139,15 +139,23 @@ def _full(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
     return x.any(1).nonzero().squeeze(1)
 
 
-def _at_rows(x: torch.Tensor, w: torch.Tensor, turned: bool, rows: torch.Tensor) -> torch.Tensor:
-    """Over the rows of x at these places, whether they are zero or not."""
+def _at_rows(
+    x: torch.Tensor, w: torch.Tensor, turned: bool, rows: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Over the rows of x at these places, whether they are zero or not.
+
+    Not turned, with a bias of each column, which all rows begin with: another pass over rows that are zero
+    would take as long as many a product.
+    """
     if rows.numel() == x.shape[0]:
-        return _dense(x, w, turned)
+        return _dense(x, w, turned) if bias is None else torch.addmm(bias, x, w)
     picked = x.index_select(0, rows)
     if turned:
         return torch.mm(picked.t(), w.index_select(0, rows))
-    found = torch.mm(picked, w, out=_room(x, rows.numel(), w.shape[1]))
-    return _room(x, x.shape[0], w.shape[1]).zero_().index_copy_(0, rows, found)
+    found, y = (_room(x, n, w.shape[1]) for n in (rows.numel(), x.shape[0]))
+    if bias is None:
+        return y.zero_().index_copy_(0, rows, torch.mm(picked, w, out=found))
+    return y.copy_(bias).index_copy_(0, rows, torch.addmm(bias, picked, w, out=found))
 
 
 def _at_none(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
@@ -299,16 +307,22 @@ def _prepared(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     return x if x.stride(1) == 1 else x.contiguous(), w if apart else w.contiguous()
 
 
-def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
+def multiply(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    valid: torch.Tensor | None,
+    turned: bool,
+    bias: torch.Tensor | None = None,
+) -> torch.Tensor:
     """x [m, k] @ w [k, n], or x.T @ w of w [m, n] if turned, without derivatives.
 
-    valid: bool [m], the rows of x that count; None: all.
+    valid: bool [m], the rows of x that count; None: all. bias: [n], with rows that count alone.
     """
     if valid is None and _is_short(x, w):
         return _dense(x, w, turned)
     x, w = x.resolve_neg(), w.resolve_neg()
     if valid is not None:
-        return _at_rows(x, w, turned, valid.nonzero().squeeze(1))
+        return _at_rows(x, w, turned, valid.nonzero().squeeze(1), bias)
     x, w = _prepared(x, w)
     way, most, dense = _choose(x, w, turned)
     y = None if way == "dense" else (_by_rows if way == "rows" else _by_values)(x, w, turned, most)
@@ -508,6 +522,12 @@ def _plus(y: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     return y.add_(bias) if fits else y + bias
 
 
+def _adds_at_once(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor) -> bool:
+    """Whether a bias is one of each column, and the call neither traced nor recorded."""
+    plain = not _torch.is_tracing(x, w, bias) and bias.shape == w.shape[1:] and bias.dtype == x.dtype
+    return plain and not (torch.is_grad_enabled() and _torch.any_requires_grad(x, w, bias))
+
+
 def _as_matrix(x: torch.Tensor) -> torch.Tensor:
     return x[None].flatten(0, -2)
 
@@ -517,10 +537,13 @@ def _rows_times(h: Dynamic, w: torch.Tensor, bias: torch.Tensor | None) -> torch
     x, valid = h._x, h._valid
     if x.shape[-1] != w.shape[0]:
         raise ValueError(f"matmul: expected {x.shape[-1]} rows on the right, got {w.shape[0]}")
-    if x.dim() == 2:
+    if x.dim() == 2 and (valid is None or bias is None):
         return _plus(times(x, w, valid, False), bias)
-    valid = None if valid is None else valid.reshape(-1)
-    y = _plus(times(_as_matrix(x), w, valid, False), bias)
+    if valid is None or bias is None or not _adds_at_once(x, w, bias):
+        valid = None if valid is None else valid.reshape(-1)
+        y = _plus(times(_as_matrix(x), w, valid, False), bias)
+    else:
+        y = multiply(_as_matrix(x), w, valid.reshape(-1), False, bias)
     return y.reshape(*x.shape[:-1], w.shape[1])
 
 
