@@ -130,7 +130,6 @@ def values_of(a: torch.Tensor) -> torch.Tensor:
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
         return _values_in_graph(a)
-    _torch.hand_out()
     return _values(a)
 
 
@@ -140,6 +139,7 @@ def _values_in_graph(a: torch.Tensor) -> torch.Tensor:
 
 
 def _values(a: torch.Tensor) -> torch.Tensor:
+    _torch.hand_out()
     if a._val.requires_grad:  # made where calls are traced or transformed
         return _torch.give_away(a._val)
     if _torch.in_functorch():
