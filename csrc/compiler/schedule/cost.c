@@ -13,8 +13,8 @@
 
 #include "cost.h"
 
-#define NOTE 4.0 /* bytes of a position that is noted */
-#define LOOK 2.0 /* times `meet`: to look at what was noted, met or not */
+#define NOTE 4.0  /* bytes of a position that is noted */
+#define LOOK 2.0  /* times `meet`: to look at what was noted, met or not */
 #define WORDS 2.0 /* to spread entries to the lanes of their bits, in turns of a loop over entries */
 
 /* ---- statistics ---- */
