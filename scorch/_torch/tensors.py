@@ -9,6 +9,7 @@ from types import NoneType
 import numpy
 import torch
 from torch._C import DisableTorchFunctionSubclass
+from torch.compiler import is_dynamo_compiling
 
 from .. import _C
 from .state import PLAIN, any_requires_grad, in_graph, is_compiling, is_wrapped, refuse_fake
@@ -115,7 +116,7 @@ def hand_out() -> None:
 
 def give_away(x: torch.Tensor) -> torch.Tensor:
     """x, of which somebody else has the object from now on."""
-    if x.__class__ is torch.Tensor:
+    if not is_dynamo_compiling() and x.__class__ is torch.Tensor:
         x.__dict__.pop(_OWN, None)
     return x
 

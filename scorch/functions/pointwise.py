@@ -87,7 +87,7 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
             f"map: expected fn to return {len(given)} values, got {getattr(values, 'shape', values)}{said}"
         )
     expect_cpu("map: the result of fn", values)
-    return a._with_values(values.contiguous())  # a column of weights is not
+    return a._with_values(_torch.give_away(values.contiguous()))  # a column of weights is not
 
 
 def _of_terms(name: str, a: SparseTensor, b: Number | torch.Tensor) -> SparseTensor:

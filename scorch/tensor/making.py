@@ -499,5 +499,5 @@ def from_components(
             raise TypeError(f"pos, crd, values: expected tensors or arrays, got {type(array).__name__}")
     if values.layout is not torch.strided or not values.is_contiguous():
         raise ValueError("values: expected a contiguous tensor: call .contiguous()")
-    values = values.resolve_neg()
+    values = _torch.give_away(values.resolve_neg())
     return _assemble(form, shape, [*arrays, values.view(-1) if values.dim() != 1 else values], validate)
