@@ -8,7 +8,8 @@
  * Cuts, dense(j/N), .., compressed(j%N), and slices of diagonals are there for speed alone, and reading values in
  * another order than they lie in would cost what they gain. They have values of their own, and the number of the bytes
  * that these were made from: before each use the values are read through, unless nobody can have written, and put in
- * order again where the number differs. So have layouts that move values, of tensors that are multiplied often, where products ask for them. */
+ * order again where the number differs. So have layouts that move values, of tensors that are multiplied often, where
+ * products ask for them. */
 #include "bind.h"
 
 #include <string.h>

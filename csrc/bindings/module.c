@@ -369,6 +369,7 @@ static int add_constants(PyObject *module)
 {
     if (PyModule_AddStringConstant(module, "version", SC_VERSION) || add_stages(module)) return -1;
     if (PyModule_AddIntConstant(module, "slice_rows", SC_SLICE)) return -1;
+    if (PyModule_AddIntConstant(module, "large", SC_LARGE)) return -1;
     return PyModule_AddIntConstant(module, "remembered", SC_REMEMBERED);
 }
 

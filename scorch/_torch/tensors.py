@@ -17,7 +17,6 @@ from .tracing import untraced
 
 _OWN = "_scorch_own"  # an attribute of tensors that no caller has the object of; the extension sets it too
 _references = getattr(torch._C, "_storage_Use_Count", lambda _: math.inf)
-_LARGE = 1 << 17  # bytes from which on they ask
 _OURS = 2  # of a tensor's memory: the tensor, and the object that stands for the memory
 
 
@@ -102,7 +101,7 @@ def readable(x: torch.Tensor) -> torch.Tensor | None:
 
 def own(x: torch.Tensor) -> torch.Tensor:
     """x, which was made here, and of which no caller has this object nor, outside of torch, its memory."""
-    large = not is_compiling() and x.__class__ is torch.Tensor and x.nbytes >= _LARGE
+    large = not is_compiling() and x.__class__ is torch.Tensor and x.nbytes >= _C.large
     if large and x.untyped_storage().resizable():  # torch allocated it
         setattr(x, _OWN, True)
     return x

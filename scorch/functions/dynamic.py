@@ -514,18 +514,22 @@ def _is_matrix(x: object, other: torch.Tensor) -> bool:
     return x.dim() == 2 and x.dtype == other.dtype and not torch.is_autocast_enabled("cpu")
 
 
+def _fits(bias: torch.Tensor, *of: torch.Tensor) -> bool:
+    """Whether a bias has a number for each column of the last of these, of its type, and none is traced."""
+    last = of[-1]
+    return bias.shape == last.shape[1:] and bias.dtype == last.dtype and not _torch.is_tracing(*of, bias)
+
+
 def _plus(y: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     """y, which nobody else holds, and a bias of each column: in place where that gives the same."""
     if bias is None:
         return y
-    fits = bias.shape == y.shape[1:] and bias.dtype == y.dtype and not _torch.is_tracing(y, bias)
-    return y.add_(bias) if fits else y + bias
+    return y.add_(bias) if _fits(bias, y) else y + bias
 
 
 def _adds_at_once(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor) -> bool:
-    """Whether a bias is one of each column, and the call neither traced nor recorded."""
-    plain = not _torch.is_tracing(x, w, bias) and bias.shape == w.shape[1:] and bias.dtype == x.dtype
-    return plain and not (torch.is_grad_enabled() and _torch.any_requires_grad(x, w, bias))
+    """Whether a product over rows can begin with a bias: where nothing records it, too."""
+    return _fits(bias, x, w) and not (torch.is_grad_enabled() and _torch.any_requires_grad(x, w, bias))
 
 
 def _as_matrix(x: torch.Tensor) -> torch.Tensor:
@@ -537,14 +541,14 @@ def _rows_times(h: Dynamic, w: torch.Tensor, bias: torch.Tensor | None) -> torch
     x, valid = h._x, h._valid
     if x.shape[-1] != w.shape[0]:
         raise ValueError(f"matmul: expected {x.shape[-1]} rows on the right, got {w.shape[0]}")
-    if x.dim() == 2 and (valid is None or bias is None):
-        return _plus(times(x, w, valid, False), bias)
+    flat = x.dim() == 2
+    rows = x if flat else _as_matrix(x)
+    valid = None if valid is None else valid.reshape(-1)
     if valid is None or bias is None or not _adds_at_once(x, w, bias):
-        valid = None if valid is None else valid.reshape(-1)
-        y = _plus(times(_as_matrix(x), w, valid, False), bias)
+        y = _plus(times(rows, w, valid, False), bias)
     else:
-        y = multiply(_as_matrix(x), w, valid.reshape(-1), False, bias)
-    return y.reshape(*x.shape[:-1], w.shape[1])
+        y = multiply(rows, w, valid, False, bias)
+    return y if flat else y.reshape(*x.shape[:-1], w.shape[1])
 
 
 def _check_tiles(*operands: object) -> None:

@@ -15,9 +15,8 @@
  *
  * outer: in W[e,k,n] = G[t,e] * X[t,k] * Y[t,n] every entry adds an outer product to a dense matrix. Tiles of that
  * matrix stay in registers, and threads share out its rows; or, where each e has many t, its columns, and rows of Y are
- * packed for all tiles. Where the result is small and there are many t, each of
- * its tiles would read X and Y from memory again: then threads share out blocks of t, whose rows stay in a cache, and
- * add to copies of the result. */
+ * packed for all tiles. Where the result is small and there are many t, each of its tiles would read X and Y from
+ * memory again: then threads share out blocks of t, whose rows stay in a cache, and add to copies of the result. */
 #include <math.h>
 
 #include "private.h"
@@ -275,16 +274,21 @@ static Nest *tile(const Gather *g, Expr *inside)
     return n;
 }
 
+/* Entries for each combination of the indices that a has of these. */
+static double entries_each(const Gather *g, uint32_t vars)
+{
+    double n = ldexp(1, g->a->positions[g->a->format.nlevel - 1]);
+    for (int v = 0; v < g->p->nvar; v++)
+        if (in(g->stored & vars, v)) n /= (double)schedule_bucket(g->p->var[v].extent);
+    return n;
+}
+
 /* Whether a panel of the shared factor is packed: it has to be transposed, or several tiles read it and its rows lie
  * apart, each in a page of its own, in the same few sets of a near cache where they are a power of two apart. */
 static bool packs(const Gather *g)
 {
     if (expr_unit_var(g->shared) != g->vec) return true;
-    double panels = 1;
-    for (int v = 0; v < g->p->nvar; v++)
-        if (in(g->stored & expr_vars(g->shared), v)) panels *= (double)schedule_bucket(g->p->var[v].extent);
-    const double entries = ldexp(1, g->a->positions[g->a->format.nlevel - 1]);
-    return g->p->var[g->vec].extent > g->width && entries > TILE * panels;
+    return g->p->var[g->vec].extent > g->width && entries_each(g, expr_vars(g->shared)) > TILE;
 }
 
 /* work w { a panel of the shared factor, in the order that tiles read it in } then { the tiles } */
@@ -409,11 +413,8 @@ static Expr *panel_of_rows(const Gather *g, int first)
 {
     const Tensor *a = g->a;
     const int last = a->format.nlevel - 1, v = tensor_level_index(a, last).var;
-    double fibres = 1;
     if (first != last || !sc_kind_of(&a->format.level[last])->pos) return NULL;
-    for (int l = 0; l < first; l++)
-        fibres *= (double)schedule_bucket(g->p->var[tensor_level_index(a, l).var].extent);
-    if (ldexp(1, a->positions[last]) < PANEL * fibres || g->p->var[g->rows].extent < PANEL) return NULL;
+    if (entries_each(g, g->kept) < PANEL || g->p->var[g->rows].extent < PANEL) return NULL;
     Expr *found = NULL;
     for (int k = 0; k < g->nfactor; k++) {
         Expr *e = g->factor[k].e;
