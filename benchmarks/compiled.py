@@ -318,7 +318,7 @@ def _training(name: str, csr: torch.Tensor, batch: int, optimizer: type) -> Case
         layer.weight.copy_(dense)
     ours = scorch.nn.Linear.from_dense(layer, mask=dense != 0)
     products = ours.values.numel() * batch
-    for _ in range(2**33 // (3 * products) + 9 if 3 * products > 2**26 else 0):
+    for _ in range(2**32 // (3 * products) + 9 if 3 * products > 2**26 else 0):
         _step(ours, [*ours.parameters()], optimizer, x, g)()
     mask = (dense != 0).float()
     masked = lambda x: torch.nn.functional.linear(x, layer.weight * mask, layer.bias)  # noqa: E731

@@ -392,7 +392,7 @@ def test_graphs_get_words_as_well(full, words):
         return scorch._C.release()
 
     before, many = kept(), torch.ones(8192, 1024)
-    for _ in range(2 + int(2**33 / (8192 * a.nnz))):
+    for _ in range(2 + int(2**32 / (8192 * a.nnz))):
         linear(many, a)
     assert (kept() - before > 200_000) == words  # 262,148 of words, which need no workspace
     a.values().numpy()[:] *= 2  # unseen by torch

@@ -360,7 +360,7 @@ sc_often sc_core_often(sc_core *c)
 /* What is multiplied with an entry, roughly: what the largest dense operand has for each row. */
 double sc_bind_products(const sc_tensor *in, int nin, int k)
 {
-    int64_t rows = 1, each = 1;
+    int64_t rows = 1, each = SC_FEW;
     for (int d = 0; d < in[k].format.ndim; d++) rows = sc_max(rows, in[k].view.dim[d]);
     for (int q = 0; q < nin; q++)
         if (sc_format_is_dense(&in[q].format)) each = sc_max(each, in[q].view.nval / rows);

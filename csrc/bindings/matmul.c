@@ -49,8 +49,6 @@ int sc_bind_needs_grad(const sc_state *s, PyObject *x)
     return yes;
 }
 
-#define FEW 8 /* columns that take as long as one: the entries are read for each of them */
-
 /* ---- the program ---- */
 typedef struct {
     const sc_state *s;
@@ -248,7 +246,7 @@ static PyObject *multiply(product *p)
     int64_t want = p->core->t.view.dim[p->inner], got = x->view.dim[p->sparse ? x->format.ndim - 1 : 0];
     if (got != want) return mismatch(p->core->t.view.dim, got, want);
     int64_t columns = x->format.ndim == 1 ? 1 : x->view.dim[!p->sparse];
-    sc_core_count(p->core, (double)p->core->t.view.nval * (double)(columns < FEW ? FEW : columns));
+    sc_core_count(p->core, (double)p->core->t.view.nval * (double)(sc_max(columns, SC_FEW)));
     int ready = prepare(p);
     if (ready < 0) return NULL;
     if (!ready) return Py_NewRef(Py_NotImplemented);
