@@ -1,5 +1,6 @@
 """Suites of what only the compiler writes: sparse results, several sparse operands, tensors, blocks."""
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import torch
@@ -220,25 +221,32 @@ def _contraction(text: str, tensor: torch.Tensor, fibres: torch.Tensor, x: torch
 def experts(root: str | None) -> Iterator[Case]:
     """Rows that a sparse gate routes through matrices, two each, as one expression; and its gradients
     to the rows and to the matrices. Against what torch needs: rows sorted by expert, a grouped product or a
-    loop, and a weighted scatter."""
-    tokens, d, h = 1024, 512, 1024
-    for count in (8, 16, 64):
-        weight, chosen = torch.randn(tokens, count).softmax(1).topk(2, 1)
-        gate = torch.zeros(tokens, count).scatter_(1, chosen, weight)
-        G, x, y = scorch.sparse(gate, "csr"), torch.randn(tokens, d), torch.randn(tokens, h)
-        W = torch.randn(count, d, h)
-        expert, token = gate.T.nonzero(as_tuple=True)
-        ends = torch.bincount(expert, minlength=count).cumsum(0).int()
-        yield _routed(f"te,tk,ekn->tn, {count}", (G, x, W), _ways(gate, token, expert, ends, x, W))
-        yield _routed(
-            f"te,tn,ekn->tk, {count}", (G, y, W), _ways(gate, token, expert, ends, y, W.transpose(1, 2))
-        )
-        shares = [(token[expert == e], gate[token[expert == e], e].unsqueeze(1)) for e in range(count)]
+    loop, and a weighted scatter. "Skewed": expert k is chosen about as often as 1 / k."""
+    for dtype, tokens, count in itertools.product((torch.float32, torch.bfloat16), (64, 1024), (8, 16, 64)):
+        yield from _routes(f"{count}, {tokens}", torch.randn(tokens, count), dtype)
+    for dtype in (torch.float32, torch.bfloat16):
+        often = -torch.arange(1.0, 65).log() - torch.rand(1024, 64).log().neg().log()
+        yield from _routes("64, 1024, skewed", often, dtype)
 
-        def outer(x=x, y=y, shares=shares) -> torch.Tensor:
-            return torch.stack([x[rows].T @ (y[rows] * scale) for rows, scale in shares])
 
-        yield _routed(f"te,tk,tn->ekn, {count}", (G, x, y), {"torch loop": outer})
+def _routes(name: str, scores: torch.Tensor, dtype: torch.dtype) -> Iterator[Case]:
+    d, h, (tokens, count) = 512, 1024, scores.shape
+    weight, chosen = scores.softmax(1).topk(2, 1)
+    gate = torch.zeros(tokens, count).scatter_(1, chosen, weight).to(dtype)
+    G, x, y = scorch.sparse(gate, "csr"), torch.randn(tokens, d).to(dtype), torch.randn(tokens, h).to(dtype)
+    W = torch.randn(count, d, h).to(dtype)
+    expert, token = gate.T.nonzero(as_tuple=True)
+    ends = torch.bincount(expert, minlength=count).cumsum(0).int()
+    name += ", bfloat16" if dtype is torch.bfloat16 else ""
+    yield _routed("te,tk,ekn->tn", name, (G, x, W), _ways(gate, token, expert, ends, x, W))
+    turned = W.transpose(1, 2)
+    yield _routed("te,tn,ekn->tk", name, (G, y, W), _ways(gate, token, expert, ends, y, turned))
+    shares = [(token[expert == e], gate[token[expert == e], e].unsqueeze(1)) for e in range(count)]
+
+    def outer() -> torch.Tensor:
+        return torch.stack([x[rows].T @ (y[rows] * scale) for rows, scale in shares])
+
+    yield _routed("te,tk,tn->ekn", name, (G, x, y), {"torch loop": outer})
 
 
 def _ways(gate, token, expert, ends, x, W) -> dict[str, Callable[[], torch.Tensor]]:
@@ -259,9 +267,9 @@ def _ways(gate, token, expert, ends, x, W) -> dict[str, Callable[[], torch.Tenso
     return ways
 
 
-def _routed(text: str, operands: tuple, peers: dict[str, Callable[[], torch.Tensor]]) -> Case:
-    calls = peers | {"Scorch": lambda: scorch.einsum(text[: text.rindex(",")], *operands)}
-    return Case(text, calls, {"Scorch": tuple(peers)}, flops=2 * operands[0].nnz * 512 * 1024)
+def _routed(text: str, name: str, operands: tuple, peers: dict[str, Callable[[], torch.Tensor]]) -> Case:
+    calls = peers | {"Scorch": lambda: scorch.einsum(text, *operands)}
+    return Case(f"{text}, {name}", calls, {"Scorch": tuple(peers)}, flops=2 * operands[0].nnz * 512 * 1024)
 
 
 def linear(root: str | None) -> Iterator[Case]:

@@ -37,7 +37,7 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
     "kernels/team": ("test_convert_large",),
     "run/": ("test_table",),
 }
-STEPS = ("test_steps", "test_slabs", "test_apart", "test_path", "test_tmp")
+STEPS = ("test_steps", "test_slabs", "test_listed", "test_apart", "test_path", "test_tmp")
 PACKAGE = {  # instead of all that, the Python tests of files whose path begins so
     "bindings/layouts": ("test_alone",),
     "compiler/path/": STEPS,
@@ -45,6 +45,8 @@ PACKAGE = {  # instead of all that, the Python tests of files whose path begins 
     "compiler/lower/noted": ("test_merges",),
     "compiler/expr/twins": ("test_twins",),
     "kernels/slabs": ("test_slabs",),
+    "kernels/listed": ("test_listed",),
+    "run/listed": ("test_listed",),
     "run/dense": STEPS,
     "run/steps": STEPS,
     "run/holes": STEPS,
@@ -435,7 +437,7 @@ MUTATIONS = {  # name: file, text, replacement
         "if (!is_beside(f)) return true;",
     ),
     "a dense product with slabs is not scattered": (
-        "compiler/path/library.c", "f->slabs && dense ? expr_dim_of(e, f->listed)",
+        "compiler/path/library.c", "f->listed >= 0 && dense ? expr_dim_of(e, f->listed)",
         "false && dense ? expr_dim_of(e, f->listed)",
     ),
     # ---- programs in steps: which ----
@@ -541,6 +543,18 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "indices of a dense product are joined over a gap": (
         "run/dense.c", "last->a == x->size * x->a && last->b", "last->b",
+    ),
+    "listed rows are not scaled": ("run/listed.c", "if (room && !d->pattern)", "if (false)"),
+    "what nothing is listed for stays as it was": ("run/listed.c", "else if (!s[2].rows)", "else if (false)"),
+    "factors of listed rows lie in order": (
+        "kernels/listed.c", "t->view.perm ? sc_index(t->view.perm, t->itype, k) : k", "k",
+    ),
+    "sums of listed rows are cut off": ("kernels/listed.c", "bits + 0x7fff + (bits >> 16 & 1)", "bits"),
+    "each matrix is multiplied with all rows": (
+        "run/listed.c", "s->rows ? end - begin : 1;", "s->rows ? s->view.dim[d] - begin : 1;",
+    ),
+    "rows of other dimensions than the first are listed": (
+        "compiler/path/library.c", "d.is = d.listed_out <= 0;", "d.is = true;",
     ),
     "slabs lie as the tensor they are of": (
         "kernels/slabs.c", "v.dim[t->format.level[0].dim] = count(t);", "",

@@ -5,7 +5,9 @@
 void sc_dense_shape(const Dense *d, int ndim, const sc_tensor *in, int64_t *dim)
 {
     for (int i = 0; i < ndim; i++)
-        dim[i] = d->in_a[i] >= 0 ? in[d->a].view.dim[d->in_a[i]] : in[d->b].view.dim[d->in_b[i]];
+        dim[i] = i == d->each_out  ? in[d->list].view.dim[d->each_list]
+                 : d->in_a[i] >= 0 ? in[d->a].view.dim[d->in_a[i]]
+                                   : in[d->b].view.dim[d->in_b[i]];
 }
 
 /* Behind those that the group has; the last of them goes on where the new one ends, or is another axis. */
@@ -58,12 +60,12 @@ static bool reach(const sc_tensor *t, const sc_tensor *slabs, int listed, bool f
     return listed < 0 || s->room;
 }
 
-static int multiply(const Dense *d, const sc_tensor *out, const reached *a, const reached *b,
-                    const reached *to, sc_err *err)
+int sc_dense_multiply_views(const Dense *d, const sc_tensor *out, const sc_view *a, const sc_view *b,
+                            const sc_view *to, sc_err *err)
 {
-    sc_dense_product p = {.a = a->view.val, .b = b->view.val, .out = to->view.val, .dtype = out->dtype};
-    add_kept(&p, d, &a->view, &b->view, &to->view, out->format.ndim);
-    add_summed(&p, d, &a->view, &b->view);
+    sc_dense_product p = {.a = a->val, .b = b->val, .out = to->val, .dtype = out->dtype};
+    add_kept(&p, d, a, b, to, out->format.ndim);
+    add_summed(&p, d, a, b);
     return sc_this_process.multiply(&p, err);
 }
 
@@ -75,7 +77,7 @@ int sc_dense_run(const Dense *d, const sc_tensor *in, const sc_tensor *out, sc_e
                         reach(&in[d->b], slabs, d->listed_b, true, &b) &
                         reach(out, slabs, d->listed_out, false, &to);
     int rc = opened ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory for a dense product");
-    if (!rc) rc = multiply(d, out, &a, &b, &to, err);
+    if (!rc) rc = sc_dense_multiply_views(d, out, &a.view, &b.view, &to.view, err);
     if (!rc && to.room) sc_slabs_put(slabs, &to.view, out, d->listed_out);
     sc_work_give(a.room);
     sc_work_give(b.room);

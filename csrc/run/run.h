@@ -190,6 +190,13 @@ bool sc_has_all_rows(const sc_tensor *, unsigned kept);
 /* dense.c: the step of a library, and the sizes of what it makes. */
 int sc_dense_run(const Dense *, const sc_tensor *in, const sc_tensor *out, sc_err *);
 void sc_dense_shape(const Dense *, int ndim, const sc_tensor *in, int64_t *dim);
+/* The product of what these have; the strides are those of the views. */
+int sc_dense_multiply_views(const Dense *, const sc_tensor *out, const sc_view *a, const sc_view *b,
+                            const sc_view *to, sc_err *);
+
+/* listed.c: the same step where a sparse matrix lists rows. It is read in this layout. */
+sc_format sc_listed_format(const Dense *);
+int sc_listed_run(const Dense *, const sc_tensor *in, const sc_tensor *out, sc_err *);
 
 /* call.c: a result that shares the levels of an operand (structure: its tensor), and values of its own. */
 int sc_share(const sc_made *, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,

@@ -238,7 +238,8 @@ static int compute_step(run *r, const sc_stage *x, const sc_program *q, const sc
     sc_alloc *alloc = x->plan.result[0] < 0 ? take : r->alloc;
     if (!x->plan.dense.is) return sc_whole_run(q, in, out, alloc, ctx, err);
     if (!sc_format_is_dense(&out->format) && share(x, in, out, alloc, ctx, err)) return err->code;
-    return sc_dense_run(&x->plan.dense, in, out, err);
+    const Dense *d = &x->plan.dense;
+    return d->list < 0 ? sc_dense_run(d, in, out, err) : sc_listed_run(d, in, out, err);
 }
 
 /* q: the program of the step, null: a library computes it. */

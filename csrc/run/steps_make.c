@@ -126,10 +126,20 @@ static void meet(sc_request *rq, const sc_request *before)
     }
 }
 
+/* The layout in which a library's step reads the matrix that lists rows; false: there is no room for one. */
+static bool list_rows(sc_program *p, sc_stage *x)
+{
+    const int q = x->plan.dense.list;
+    if (q < 0) return true;
+    const sc_format as = sc_listed_format(&x->plan.dense);
+    return sc_format_equal(&x->plan.request.in[q].format, &as) || add_extra(p->steps, x, q, &as);
+}
+
 /* The program of a step, where it is known before there are data. One layout after the other is asked for. */
 static int prepare_step(sc_program *p, sc_stage *x, sc_err *err)
 {
-    if (x->plan.dense.is) return SC_OK;
+    if (x->plan.dense.is && list_rows(p, x)) return SC_OK;
+    x->plan.dense.is = false;
     const sc_request given = x->plan.request;
     const bool later = sc_step_reads_sparse(x, p);
     bool asks = false;

@@ -10,6 +10,11 @@ typedef struct
     /* An operand of slabs, or -1: one of the two, or what the result is like. Of a, b and the result that dimension
      * which has the coordinates of the slabs only, where they are dense; or -1. */
     int8_t slabs, listed_a, listed_b, listed_out;
+    /* A sparse operand that lists rows, or -1, and its dimension with a product each of the rows that are listed in the
+     * other. That of a, b and the result which is `each`, or -1; the `listed` are the other one's. The rows of one of the
+     * operands, 0 or 1, are scaled by the values, or those are a pattern. */
+    int8_t list, each_list, each_a, each_b, each_out, scaled;
+    bool pattern;
     uint8_t a, b, nsum;
     uint8_t sum_a[SC_MAXDIM], sum_b[SC_MAXDIM]; /* those of a, in its order, and the same of b */
     /* The dimension of a, and of b, that each of the result is, or -1. */
