@@ -425,7 +425,8 @@ typedef struct {
     sc_dense_axis axis[SC_NGROUP][SC_MAXDIM];
 } sc_dense_product;
 typedef int sc_dense_multiply(const sc_dense_product *, sc_err *);
-void sc_dense_install(sc_dense_multiply *);
+/* swift: it multiplies float32 as fast as the CPU can. */
+void sc_dense_install(sc_dense_multiply *, bool swift);
 
 /* ---- stopping (kernels/team.c) ----
  * The bindings install what says whether the user wants the running call to end, by Ctrl-C; long work asks now and

@@ -73,6 +73,13 @@ def has_dots() -> bool:
     return bool(re.search(r"^(flags|Features)\b.* (avx512_bf16|bf16)\b", known, re.M))
 
 
+def is_swift() -> bool:
+    """Whether torch's library multiplies float32 as fast as the CPU can (bindings/torch_dense.c)."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return True
+    return "GenuineIntel" in Path("/proc/cpuinfo").read_text()
+
+
 def width_parameters() -> list:
     """Of these widths, the widest is for the quick tests; make sanitize also runs others."""
     found = widths()

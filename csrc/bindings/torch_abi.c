@@ -146,7 +146,7 @@ int sc_torch_connect(void *lib, sc_err *e)
     const int rc = sc_torch_find(lib, e);
     if (rc) return rc;
     if (define()) return sc_error(e, SC_EINTERNAL, "torch refused to register the operators of scorch");
-    sc_dense_install(sc_torch_multiply);
+    sc_dense_install(sc_torch_multiply, sc_torch_is_swift());
     sc_watch_connect();
     done = true;
     return 0;

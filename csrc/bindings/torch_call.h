@@ -22,6 +22,7 @@ void sc_torch_throw(const sc_err *);
 
 /* torch_dense.c: a dense product by the library that torch has */
 int sc_torch_multiply(const sc_dense_product *, sc_err *);
+bool sc_torch_is_swift(void); /* it multiplies float32 as fast as the CPU can */
 
 /* torch_attention.c: true if torch refused */
 bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl);

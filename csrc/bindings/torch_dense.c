@@ -15,7 +15,7 @@ typedef struct {
 
 /* ---- float32 by oneDNN ---- */
 /* Intel's library takes other paths on the processors of others. */
-static bool mkl_is_at_home(void)
+bool sc_torch_is_swift(void)
 {
 #if defined(__x86_64__)
     return __builtin_cpu_is("intel");
@@ -24,7 +24,7 @@ static bool mkl_is_at_home(void)
 #endif
 }
 
-/* Where MKL is away from home. Few rows or columns: it multiplies by these at a sixth of its speed and oneDNN at half of
+/* Else MKL is away from home. Few rows or columns: it multiplies by these at a sixth of its speed and oneDNN at half of
  * its, but a call takes as long as so many multiply-adds by each of them. Many: oneDNN's takes a tenth to a third less
  * time, which must pay for the copy of its result. Of an a that is part of a larger matrix oneDNN takes a hundred times
  * as long. */
@@ -35,7 +35,7 @@ static bool suits_onednn(const matrices *x)
     const bool few = least > 1 && least <= FEW && x->k * most >= CALL,
                many = x->k >= DEEP && x->n >= WIDE && least > FEW && x->m * x->n >= MANY / x->k;
     return torch.aoti_torch_cpu__linear_pointwise && x->dtype == SC_F32 && x->batch == 1 &&
-           x->a_stride[1] == x->k && x->a_stride[2] == 1 && (few || many) && !mkl_is_at_home();
+           x->a_stride[1] == x->k && x->a_stride[2] == 1 && (few || many) && !sc_torch_is_swift();
 }
 
 /* b turned, [n, k], as oneDNN takes it: *room is null, or holds it. Null: what it should hold would be large. */

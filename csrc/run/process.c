@@ -14,4 +14,5 @@ static void start(void)
 
 void sc_process_start(void) { pthread_once(&once, start); }
 
-void sc_dense_install(sc_dense_multiply *f) { sc_this_process.multiply = f; }
+void sc_dense_install(sc_dense_multiply *f, bool swift)
+{ sc_this_process.multiply = f, sc_this_process.swift = swift; }

@@ -209,6 +209,7 @@ void sc_process_machine(Prog *p)
     p->speeds = sc_speeds_get();
     p->dots = sc_target_dots(&sc_this_process.target);
     p->multiplies = sc_this_process.multiply != NULL;
+    p->swift = sc_this_process.swift;
 }
 
 static const struct {

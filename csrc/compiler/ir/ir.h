@@ -169,7 +169,7 @@ struct Prog {
     int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
     int threads;                /* that kernels will run on, a power of two; 0: unknown */
     sc_speeds speeds;
-    bool multiplies;           /* dense products have a library */
+    bool multiplies, swift;    /* dense products have a library, which is as fast as the CPU in float32 */
     uint32_t settled;          /* operands that are not to be converted */
     bool nofold;               /* no extent becomes a constant */
     const char *wishes;        /* what a user asks of the scheduler, or null */

@@ -238,15 +238,15 @@ static double dense_cost(const Prog *p, Factors *f, const Expr *sum)
 }
 
 /* Of a product for each of what the list has in one dimension, all of them of the rows that it has entries for. The
- * matrices that these stand beside are read once, as by nests. Tiles of gathered rows are as fast in float32 where many
- * rows share a matrix. */
+ * matrices that these stand beside are read once, as by nests. In float32 tiles of gathered rows are as fast where many
+ * rows share a matrix, and always where the library is not. */
 static double listed_cost(const Prog *p, const Factors *f)
 {
     enum { MANY = 16 };
     const double entries = exp2(f->list->positions[f->list->format.nlevel - 1]),
                  n = tree_cells(p, 1u << f->each), mul = multiplied * VECTOR / fmax(p->vector_bytes, 16);
     const bool half = p->result_type == SC_BF16;
-    if (!half && (in(f->kept, f->each) || entries > MANY * n)) return INFINITY;
+    if (!half && (!p->swift || (!in(f->kept, f->each) && entries > MANY * n))) return INFINITY;
     double moved = 0;
     for (int k = 0; k < 3; k++) {
         const uint32_t vars = k == 2 ? f->kept : expr_vars(k ? f->y : f->x);
