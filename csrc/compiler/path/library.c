@@ -16,7 +16,7 @@ enum { VECTOR = 64 };
 typedef struct {
     const Expr *x, *y, *out;
     const Tensor *slabs; /* what one of them is, or is like; or null */
-    const Tensor *list;  /* a sparse matrix that lists rows, or null */
+    const Expr *list;    /* a sparse matrix that lists rows, or null */
     bool pattern;        /* of which the values are no factors */
     int listed;          /* the index of slabs, or of the rows that are listed, */
     int each;            /* for each of this other index of the list */
@@ -54,9 +54,9 @@ static int holders(const Factors *f, int var)
 
 /* One index of the list is a row of two of the tensors, the first of their dimensions; the other chooses a matrix of the
  * third. */
-static bool find_rows(Factors *f, const Expr *list)
+static bool find_rows(Factors *f)
 {
-    const int first = list->ix[0].var, second = list->ix[1].var, n = holders(f, first);
+    const int first = f->list->ix[0].var, second = f->list->ix[1].var, n = holders(f, first);
     f->listed = n == 2 ? first : second, f->each = n == 2 ? second : first;
     if (holders(f, f->listed) != 2 || holders(f, f->each) != 1) return false;
     for (int k = 0; k < 2; k++) {
@@ -71,7 +71,6 @@ static bool find_rows(Factors *f, const Expr *list)
 static bool read_factors(Prog *p, const Expr *sum, sc_dtype type, Factors *f)
 {
     Part part[MAXFACTOR];
-    const Expr *list = NULL;
     f->listed = f->each = -1;
     f->kept = expr_free(sum);
     if (!has_library(p, type) || !path_is_sum(sum)) return false;
@@ -79,8 +78,8 @@ static bool read_factors(Prog *p, const Expr *sum, sc_dtype type, Factors *f)
     for (int k = 0; k < n; k++) {
         const Expr *e = part[k].e, *access = e->op == O_STORED ? e->kid[0] : e;
         if (part[k].under || access->op != O_ACCESS) return false;
-        if (!list && is_list(access, type)) {
-            list = access, f->list = access->tensor, f->pattern = e->op == O_STORED;
+        if (!f->list && is_list(access, type)) {
+            f->list = access, f->pattern = e->op == O_STORED;
             continue;
         }
         if (!is_operand(access, type)) return false;
@@ -90,8 +89,8 @@ static bool read_factors(Prog *p, const Expr *sum, sc_dtype type, Factors *f)
         if (f->y) return false;
         *(f->x ? &f->y : &f->x) = e;
     }
-    if (!f->y || !list) return f->listed = f->slabs ? tensor_level_index(f->slabs, 0).var : -1, f->y;
-    return !f->slabs && find_rows(f, list);
+    if (f->slabs) f->listed = tensor_level_index(f->slabs, 0).var;
+    return f->y && (!f->list || (!f->slabs && find_rows(f)));
 }
 
 bool library_multiplies(Prog *p, const Expr *e, sc_dtype type)
@@ -166,7 +165,7 @@ static Dense dense_of(const Factors *f, const Step *s, const Expr *sum)
     d.each_a = each_of(f, f->x), d.each_b = each_of(f, f->y), d.each_out = each_of(f, f->out);
     if (!f->list) return d;
     d.is = d.listed_out <= 0;
-    d.list = (int8_t)operand(s, f->list), d.each_list = (int8_t)(f->list->dimvar[1] == f->each);
+    d.list = (int8_t)operand(s, f->list->tensor), d.each_list = each_of(f, f->list);
     d.pattern = f->pattern, d.scaled = d.listed_a < 0;
     return d;
 }
@@ -239,12 +238,12 @@ static double dense_cost(const Prog *p, Factors *f, const Expr *sum)
 
 /* Of a product for each of what the list has in one dimension, all of them of the rows that it has entries for. The
  * matrices that these stand beside are read once, as by nests. In float32 tiles of gathered rows are as fast where many
- * rows share a matrix, and always where the library is not. */
+ * rows share a matrix, and always where the library is not. Nor may what is gathered be too large. */
 static double listed_cost(const Prog *p, const Factors *f)
 {
-    enum { MANY = 16 };
-    const double entries = exp2(f->list->positions[f->list->format.nlevel - 1]),
-                 n = tree_cells(p, 1u << f->each), mul = multiplied * VECTOR / fmax(p->vector_bytes, 16);
+    enum { MANY = 16, LARGE = 1 << 29 };
+    const double entries = tree_size(p, f->list).entries, n = tree_cells(p, 1u << f->each),
+                 mul = multiplied * VECTOR / fmax(p->vector_bytes, 16);
     const bool half = p->result_type == SC_BF16;
     if (!half && (!p->swift || (!in(f->kept, f->each) && entries > MANY * n))) return INFINITY;
     double moved = 0;
@@ -253,6 +252,7 @@ static double listed_cost(const Prog *p, const Factors *f)
         if (in(vars, f->listed)) moved += entries * tree_cells(p, vars & ~(1u << f->listed));
         if (k == 2 && in(vars, f->each)) moved += tree_cells(p, vars);
     }
+    if (moved > LARGE) return INFINITY;
     const uint32_t all = expr_vars(f->x) | expr_vars(f->y) | f->kept;
     const double madds = entries * tree_cells(p, all & ~(1u << f->listed | 1u << f->each));
     return (half ? packed : called) * n +
