@@ -42,7 +42,7 @@ SC_INLINE void put(void *p, int64_t at, int64_t n, bool half, const floats *x)
         return;
     }
     const integers bits = (integers)*x, near = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x400000,
-                which = (integers)((bits & 0x7fffffff) > 0x7f800000);
+                   which = (integers)((bits & 0x7fffffff) > 0x7f800000);
     const halves h = __builtin_convertvector(((which & nan) | (~which & near)) >> 16, halves);
     memcpy((uint16_t *)p + at, &h, (size_t)n * sizeof(uint16_t));
 }
