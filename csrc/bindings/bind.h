@@ -248,7 +248,7 @@ sc_core *sc_core_derive_near(const sc_state *, sc_core *, const sc_format *);
 /* Counts products with c; many of them, or somebody who says that there will be, make a layout of its own pay. */
 void sc_core_count(sc_core *, double products);
 #define SC_MANY 4294967296.0 /* products that take as long as converting a tensor and compiling for it */
-enum { SC_FEW = 16 }; /* columns that take as long as one: the entries are read for each of them */
+enum { SC_FEW = 16 };        /* columns that take as long as one: the entries are read for each of them */
 double sc_bind_products(const sc_tensor *in, int nin, int k); /* with sparse operand k */
 /* What sc_spec.often says of layouts that read values where they are. */
 sc_often sc_bind_in_place_facts(const sc_tensor *);
