@@ -148,6 +148,23 @@ def sparse_products() -> Calls:
     )
 
 
+@scenario(threads=2)
+def listed_rows() -> Calls:
+    """Of experts, which the library multiplies where the CPU has products of pairs of bfloat16."""
+    d = (numbers(200, 8, density=0.2) > 0).float()
+    x, y, w = (numbers(*shape, density=0.05) for shape in ((200, 128), (200, 160), (8, 128, 160)))
+    A, *given = scorch.sparse(d, "csr").bfloat16(), x.bfloat16(), y.bfloat16(), w.bfloat16()
+
+    def call() -> list:
+        X, Y, W = given
+        return [
+            scorch.einsum("te,tk,ekn->tn", A, X, W).float(),
+            scorch.einsum("te,tk,tn->ekn", A, X, Y).float(),
+        ]
+
+    return call, same([torch.einsum("te,tk,ekn->tn", d, x, w), torch.einsum("te,tk,tn->ekn", d, x, y)])
+
+
 @scenario()
 def empty_results() -> Calls:
     (d, A), zero = matrix(), torch.zeros(40, 30)
