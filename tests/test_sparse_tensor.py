@@ -351,6 +351,11 @@ def test_transpose_shares_memory():
     assert torch.equal(scorch.sparse(matrix(), "bsr(2,3)").T.to_dense(), matrix().T)
 
 
+def test_scipy_has_no_bfloat16():
+    with pytest.raises(TypeError, match=r"A\.float\(\)"):
+        scorch.sparse(torch.eye(3).bfloat16()).to_scipy()
+
+
 def test_torch_and_scipy_layouts():
     a = scorch.sparse(matrix(), "csr")
     assert torch.equal(a.to_sparse_csr().to_dense(), matrix())

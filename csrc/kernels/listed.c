@@ -62,7 +62,7 @@ sc_tensor sc_listed_rows(const sc_tensor *matrix)
     return rows;
 }
 
-static int64_t width_of(const sc_view *rows) { return rows->nval / sc_max(rows->dim[0], 1); }
+static int64_t width_of(const sc_view *v) { return v->nval / sc_max(v->dim[0], 1); }
 
 /* ---- scaled ---- */
 typedef struct {
@@ -194,10 +194,30 @@ bool sc_listed_sum(const sc_tensor *matrix, const sc_view *rows, const sc_view *
     int64_t *first = sc_work_take((size_t)(count + 1 + n) * sizeof *first), *entry = first + count + 1;
     if (!first) return false;
     sort(matrix, n, count, first, entry);
-    row_sums s = {matrix->dtype == SC_BF16, rows->val, width_of(rows), first, entry, out, ndim};
+    row_sums s = {matrix->dtype == SC_BF16, rows->val, width_of(out), first, entry, out, ndim};
     sc_parallel_ranges(sc_team_lanes((double)rows->nval), count, HAS_WIDE ? sum_wide : sum, &s);
     sc_work_give(first);
     return true;
+}
+
+static bool is_finite(const uint16_t *p, int64_t n)
+{
+    halves x, all = {0};
+    for (; n >= LANES; p += LANES, n -= LANES) {
+        memcpy(&x, p, sizeof x);
+        all |= (halves)((x & 0x7f80) == 0x7f80);
+    }
+    bool finite = true;
+    for (int i = 0; i < LANES; i++) finite &= !all[i];
+    for (int64_t i = 0; i < n; i++) finite &= (p[i] & 0x7f80) != 0x7f80;
+    return finite;
+}
+
+int64_t sc_listed_infinite(const sc_view *rows, int64_t k, int64_t end)
+{
+    const int64_t width = width_of(rows);
+    while (k < end && is_finite((const uint16_t *)rows->val + k * width, width)) k++;
+    return k;
 }
 
 void sc_listed_clear(const sc_view *v, int ndim, sc_dtype t) { sc_fill_view(v, ndim, t, 0); }

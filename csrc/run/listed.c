@@ -41,21 +41,45 @@ static sc_view part(const gathered *s, int64_t at, int64_t begin, int64_t end, s
     return v;
 }
 
+/* Entries [begin, end) at once. */
+static void multiply(const Dense *d, const sc_tensor *out, const gathered s[3], int64_t at, int64_t begin,
+                     int64_t end, sc_err *err)
+{
+    sc_view v[3];
+    for (int k = 0; k < 3; k++) v[k] = part(&s[k], at, begin, end, out->dtype);
+    if (begin < end)
+        sc_dense_multiply_views(d, out, &v[0], &v[1], &v[2], err);
+    else if (!s[2].rows)
+        sc_listed_clear(&v[2], out->format.ndim, out->dtype);
+}
+
+/* oneDNN's tiles of bfloat16 read behind a row that they do not fill, and multiply that by zero: such rows end before
+ * one with an infinity or NaN. */
+static int64_t stop_of(const Dense *d, const sc_tensor *out, const gathered s[3], int64_t begin, int64_t end)
+{
+    enum { TILE = 32 };
+    const sc_view *rows = &s[d->scaled].view;
+    const bool fills = rows->nval / sc_max(rows->dim[0], 1) % TILE == 0;
+    return fills || out->dtype != SC_BF16 || !s[2].rows
+               ? end
+               : sc_listed_infinite(rows, sc_min(begin + 1, end), end);
+}
+
 static int multiply_each(const Dense *d, const sc_tensor *list, const sc_tensor *out, const gathered s[3],
                          sc_err *err)
 {
-    const sc_level *level = &list->view.level[1];
-    int64_t begin = 0, end;
-    for (int64_t at = 0; at < list->view.dim[d->each_list] && !err->code; at++, begin = end) {
-        sc_view v[3];
-        end = sc_index(level->pos, list->itype, at + 1);
-        for (int k = 0; k < 3; k++) v[k] = part(&s[k], at, begin, end, out->dtype);
-        if (begin < end)
-            sc_dense_multiply_views(d, out, &v[0], &v[1], &v[2], err);
-        else if (!s[2].rows)
-            sc_listed_clear(&v[2], out->format.ndim, out->dtype);
+    const void *pos = list->view.level[1].pos;
+    int64_t begin = 0, end, stop;
+    for (int64_t at = 0; at < list->view.dim[d->each_list]; at++) {
+        end = sc_index(pos, list->itype, at + 1);
+        do {
+            stop = stop_of(d, out, s, begin, end);
+            multiply(d, out, s, at, begin, stop, err);
+            if (err->code) return err->code;
+            begin = stop;
+        } while (begin < end);
     }
-    return err->code;
+    return SC_OK;
 }
 
 int sc_listed_run(const Dense *d, const sc_tensor *in, const sc_tensor *out, sc_err *err)

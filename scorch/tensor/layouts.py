@@ -129,6 +129,8 @@ def to_scipy(a: SparseTensor):
     import scipy.sparse
 
     _refuse_graphs("SciPy")
+    if a.dtype is torch.bfloat16:
+        raise TypeError("NumPy has no bfloat16: call A.float().to_scipy()")
     name = sound(a)._fmt.partition("(")[0]
     if name in ("csr", "csc") and a._ndim == 2:
         make = getattr(scipy.sparse, f"{name}_array")

@@ -252,9 +252,10 @@ static double listed_cost(const Prog *p, const Factors *f)
         if (in(vars, f->listed)) moved += entries * tree_cells(p, vars & ~(1u << f->listed));
         if (k == 2 && in(vars, f->each)) moved += tree_cells(p, vars);
     }
+    const uint32_t all = expr_vars(f->x) | expr_vars(f->y) | f->kept,
+                   listed = 1u << f->listed | 1u << f->each;
     if (moved > LARGE) return INFINITY;
-    const uint32_t all = expr_vars(f->x) | expr_vars(f->y) | f->kept;
-    const double madds = entries * tree_cells(p, all & ~(1u << f->listed | 1u << f->each));
+    const double madds = entries * tree_cells(p, all & ~listed);
     return (half ? packed : called) * n +
            (double)sc_dtype_size(p->result_type) / 4 / prog_threads(p) * (copied * moved + mul * madds);
 }
