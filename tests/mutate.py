@@ -545,7 +545,7 @@ MUTATIONS = {  # name: file, text, replacement
         "run/dense.c", "last->a == x->size * x->a && last->b", "last->b",
     ),
     "rows that are not finite are read from the ones in front": (
-        "run/listed.c", "% TILE == 0;", "% TILE >= 0;",
+        "run/listed.c", "length % TILE == 0)", "length % TILE >= 0)",
     ),
     "listed rows are not scaled": ("run/listed.c", "if (room && !d->pattern)", "if (false)"),
     "what nothing is listed for stays as it was": ("run/listed.c", "else if (!s[2].rows)", "else if (false)"),

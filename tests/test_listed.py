@@ -165,7 +165,10 @@ def test_rows_do_not_spoil_the_ones_in_front():
         x[48, 3], x[71, 0] = torch.inf, torch.nan
         y = scorch.einsum("te,tk,ekn->tn", a, x, w)
         assert y.isnan().any(1).nonzero().tolist() == [[71]] and y.isinf().any(1).nonzero().tolist() == [[48]]
-        z = scorch.einsum("te,tk,tn->ekn", a, x, torch.ones(96, 256).bfloat16())
+        x = x[:, None].expand(-1, 32, -1).contiguous()
+        y = scorch.einsum("te,tbk,ekn->tbn", a, x, w)
+        assert y.isnan().any(2).any(1).nonzero().tolist() == [[71]], inner
+        z = scorch.einsum("te,tk,tn->ekn", a, x[:, 0].contiguous(), torch.ones(96, 256).bfloat16())
         assert z.isnan().any(2).nonzero().tolist() == [[1, 0]], inner
 
 

@@ -58,11 +58,10 @@ static void multiply(const Dense *d, const sc_tensor *out, const gathered s[3], 
 static int64_t stop_of(const Dense *d, const sc_tensor *out, const gathered s[3], int64_t begin, int64_t end)
 {
     enum { TILE = 32 };
-    const sc_view *rows = &s[d->scaled].view;
-    const bool fills = rows->nval / sc_max(rows->dim[0], 1) % TILE == 0;
-    return fills || out->dtype != SC_BF16 || !s[2].rows
-               ? end
-               : sc_listed_infinite(rows, sc_min(begin + 1, end), end);
+    int64_t length = 1;
+    for (int i = 0; i < d->nsum; i++) length *= s[0].view.dim[d->sum_a[i]];
+    if (out->dtype != SC_BF16 || !s[2].rows || length % TILE == 0) return end;
+    return sc_listed_infinite(&s[d->scaled].view, sc_min(begin + 1, end), end);
 }
 
 static int multiply_each(const Dense *d, const sc_tensor *list, const sc_tensor *out, const gathered s[3],

@@ -97,7 +97,7 @@ typedef struct {
     _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], path_ns,
         compile_ns, load_ns, program_bytes, forgotten, tuned;
     sc_dense_multiply *multiply; /* null: no library is installed */
-    bool swift;                  /* it is, in float32 */
+    bool swift;                  /* it multiplies float32 as fast as the CPU can */
 } sc_process;
 extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */
