@@ -80,7 +80,7 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
                 f"cat: expected shapes that agree but in dimension {dim}, got {tuple(first.shape)} and "
                 f"{tuple(t.shape)}"
             )
-    if all(t._fmt == "csc" for t in tensors):
+    if first._ndim == 2 and all(t._fmt == "csc" for t in tensors):
         return cat([t.T for t in tensors], 1 - dim).T
     shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
     rows = _in_rows(tensors)
