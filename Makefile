@@ -50,7 +50,7 @@ lint: .venv/.tools
 
 # The Python tests that run instrumented; what the undefined-behaviour sanitizer says goes to files, since pytest
 # shows no output of tests that pass.
-WATCHED ?= tests/test_sparse_tensor.py tests/test_spmm.py
+WATCHED ?= tests/test_sparse_tensor.py tests/test_spmm.py tests/test_listed.py
 # The extension's runtime must come before everything; torch throws, so libstdc++ must be there to be watched.
 RUNTIME = $(foreach l,asan ubsan stdc++,$(shell $(CC) -print-file-name=lib$l.so))
 sanitize: .venv/.editable
