@@ -42,7 +42,7 @@ A = scorch.sparse(torch.eye(3), format="csr")
 counts: list[int] = [
     A.nnz, (A * 2).nnz, (2 * A).nnz, (A / 2).nnz, (A + A).nnz, (A - A).nnz, (-A).nnz, abs(A).nnz, (A**2).nnz,
     (A < A).nnz, A.T.nnz, A.clone().nnz, A.detach().nnz, A.relu().nnz, A.float().nnz, A.convert("csc").nnz,
-    scorch.softmax(A, 1).nnz, A.optimize(calls=1).nnz,
+    scorch.softmax(A, 1).nnz, A.optimize(calls=1).nnz, A.size(0), A.dim(), *A.size(), *A.shape,
 ]
 tensors: list[torch.Tensor] = [
     A @ torch.ones(3), torch.ones(3) @ A, A + torch.ones(3, 3), A == A, A.to_dense(), A.values(), A.indices(),

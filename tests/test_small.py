@@ -9,7 +9,7 @@ import torch
 
 import scorch
 from scorch import _C
-from scorch.tensor.sparsetensor import ALONE, HANDLERS
+from scorch.tensor.sparsetensor import ALONE, HANDLERS, SparseTensor
 
 DENSE = torch.tensor([[0.0, 2.0, 0.0], [-1.0, 0.0, 3.0], [0.0, 0.0, -4.0]])
 ASKED_ALONE = ALONE - {torch.nn.functional.relu}  # which asks with its inplace=
@@ -26,6 +26,32 @@ def test_functions_of_one_tensor_ask_no_handler(monkeypatch):
         made = function(a)
         assert shares(a, made) and made._val.dtype is function(a._val).dtype, function
         torch.testing.assert_close(made.to_dense(), function(DENSE / 8), equal_nan=True)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(3,3)", "dense", "csr of rows(<= 1) + coo"])
+def test_extents_and_type_ask_no_table(format, monkeypatch):
+    a = scorch.sparse(torch.ones(3, 6, dtype=torch.float64).tril()).convert(format)
+    asked = []
+    monkeypatch.setattr(SparseTensor, "__torch_function__", classmethod(lambda *args: asked.append(args)))
+    assert a.shape == a.size() == (3, 6) and type(a.shape) is type(a.size()) is torch.Size
+    assert (a.dim(), a.ndim, a.size(0), a.size(-1), a.size(dim=1)) == (2, 2, 3, 6, 6)
+    assert a.dtype is torch.float64 and a.T.shape == (6, 3) and not asked
+    monkeypatch.undo()
+    for wrong in (2, -3):
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            a.size(wrong)
+    a.data = scorch.sparse(torch.ones(3, 6, dtype=torch.int32))
+    assert a.dtype is torch.int32 and a.shape == (3, 6)
+
+
+def test_products_are_written_where_out_is(monkeypatch):
+    a, x, v = scorch.sparse(DENSE), torch.randn(3, 4), torch.randn(3)
+    monkeypatch.delattr(_C, "evaluate")
+    for f, given in ((torch.mm, x), (torch.matmul, x), (torch.mv, v)):
+        out = torch.full_like(f(DENSE, given), 7)
+        version = out._version
+        assert f(a, given, out=out) is out and out._version > version
+        torch.testing.assert_close(out, DENSE @ given)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "bsr(3,3)", "dense"])

@@ -262,6 +262,12 @@ static PyObject *multiply(product *p)
     return y;
 }
 
+static bool is_plain(const product *p, PyObject *x)
+{
+    const PyObject *type = (PyObject *)Py_TYPE(x);
+    return type == p->s->tensor_type || type == p->s->parameter_type;
+}
+
 /* matmul(core, x, kind, out): NotImplemented means: take the general path. */
 static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -276,8 +282,7 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
     p.sparse = p.kind == DENSE_FIRST || p.kind == LINEAR;
     p.dense = !p.sparse;
     p.inner = p.kind == SPARSE_FIRST || p.kind == LINEAR;
-    PyObject *type = (PyObject *)Py_TYPE(args[1]);
-    if ((type != p.s->tensor_type && type != p.s->parameter_type) || !p.core->computes ||
+    if (!is_plain(&p, args[1]) || (p.into && !is_plain(&p, p.into)) || !p.core->computes ||
         p.core->t.dtype == SC_BOOL || p.core->t.format.ndim != 2)
         return Py_NewRef(Py_NotImplemented);
     int plain = sc_bind_plain(p.s), grad = plain == 1 ? sc_bind_needs_grad(p.s, args[1]) : 0;

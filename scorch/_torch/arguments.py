@@ -41,6 +41,8 @@ _NAMES = {  # what else torch calls an argument
 
 def under_one_name(kwargs: dict[str, object]) -> dict[str, object]:
     """Keyword arguments under the first of the names that torch takes for each."""
+    if _NAMES.keys().isdisjoint(kwargs):
+        return kwargs
     return {_NAMES.get(name, name): value for name, value in kwargs.items()}
 
 

@@ -172,8 +172,6 @@ def matmul(
     """``torch.matmul``."""
     if out_dtype is not None:
         raise NotImplementedError("matmul: out_dtype= is not available: use .to(dtype) on an operand")
-    if out is not None and not _takes(out, input, other):
-        return written(out, matmul(input, other))
     if isinstance(input, SparseTensor):
         sparse, x, kind = input, other, MATMUL
     else:
@@ -182,6 +180,8 @@ def matmul(
         y = fast_product(sparse, x, kind, out)
         if y is not NotImplemented:
             return y
+    if out is not None and not _takes(out, input, other):
+        return written(out, matmul(input, other))
     if not isinstance(x := unwrapped(x), torch.Tensor):
         raise TypeError(f"matmul: expected tensors, got {type(x).__name__}")
     if out is None:

@@ -232,6 +232,46 @@ class SparseTensor(_Tensor):
         return rooms.values.assemble(layout(self._fmt, rank(self)), self._shape, arrays)
 
     # ---- what it is ----
+    # Of torch, the first five would ask the table, which takes a microsecond.
+    @property
+    def shape(self) -> torch.Size:
+        """The extents [ndim], zeros included."""
+        return (
+            torch.Tensor.shape.__get__(self) if is_dynamo_compiling() else torch.Size(self.__dict__["_shape"])
+        )
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the values."""
+        return torch.Tensor.dtype.__get__(self) if is_dynamo_compiling() else self.__dict__["_val"].dtype
+
+    @property
+    def ndim(self) -> builtins.int:
+        """The number of dimensions."""
+        return self.dim()
+
+    def dim(self) -> builtins.int:
+        """The number of dimensions."""
+        if not is_dynamo_compiling():
+            return self.__dict__["_ndim"]
+        with _torch.DisableTorchFunctionSubclass():
+            return torch.Tensor.dim(self)
+
+    @overload
+    def size(self, dim: None = None) -> torch.Size: ...
+    @overload
+    def size(self, dim: builtins.int) -> builtins.int: ...
+    def size(self, dim: builtins.int | None = None) -> torch.Size | builtins.int:
+        """The extents, or that of one dimension."""
+        if not is_dynamo_compiling():
+            shape = self.__dict__["_shape"]
+            if dim is None:
+                return torch.Size(shape)
+            if dim.__class__ is builtins.int and -len(shape) <= dim < len(shape):
+                return shape[dim]
+        with _torch.DisableTorchFunctionSubclass():
+            return torch.Tensor.size(self, dim)
+
     @property
     def format(self) -> Format:
         """The layout."""
