@@ -133,7 +133,7 @@ def test_rows_that_are_more_than_the_sample_said(monkeypatch):
     """They are taken densely from that number on from which it is faster."""
     x, w = integers(512, 256), integers(256, 32)
     x[500:] = 0
-    monkeypatch.setattr(_C, "census", lambda x, step: (32, 1, 256))
+    monkeypatch.setattr(_C, "glance", lambda *_: (32, 1, 256))
     at = []
     for name in ("_dense", "_at_rows"):
         way = getattr(ways, name)
@@ -146,16 +146,47 @@ def test_rows_that_are_more_than_the_sample_said(monkeypatch):
 def test_a_sample_that_misleads_is_found_out(monkeypatch):
     """The rows of the sample are zero, all others full: values are counted no further than they may pay."""
     x, w = integers(512, 256), integers(256, 32)
-    monkeypatch.setattr(_C, "census", lambda x, step: (32, 1, 5))
+    monkeypatch.setattr(_C, "glance", lambda *_: (32, 1, 5))
     know(x, w, value=100 * 512 / x.numel())
     monkeypatch.setattr(ways, "_by_rows", ways._dense)
     core = []
     few = _C.few
     monkeypatch.setattr(_C, "few", lambda *a: core.append(few(*a)) or core[-1])
     know(x, w, value=10 * 512 / x.numel())
-    monkeypatch.setattr(_C, "census", lambda x, step: (32, 32, 5))
+    monkeypatch.setattr(_C, "glance", lambda *_: (32, 32, 5))
     assert torch.equal(scorch.dynamic(x) @ w, x @ w)
     assert core == [None]
+
+
+def test_a_glance_takes_plain_matrices_that_fit():
+    x, w = integers(64, 300, zeros=0.9), integers(300, 40)
+    assert _C.glance(x, w, 0, 0) == _C.census(x, 0) and _C.glance(x, w.T.contiguous().T, 0, 0) == _C.census(
+        x, 0
+    )
+    short = x.numel() * w.shape[1] + 8 * w.numel()
+    assert _C.glance(x, w, short, 8)[0] and _C.glance(x, w, short + 1, 8) == (0, 0, 0)
+    assert _C.glance(x[:0], w, 0, 0) == (0, 0, 0)
+    wide = torch.zeros(300, 80)
+    for other in (w[:200], w[0], w.double(), wide[:, ::2], w.expand(3, 300, 40), w.to("meta"), w.tolist()):
+        assert _C.glance(x, other, 0, 0) is None
+    for other in (x[:, ::2], x[0], x[0].expand(64, 300), torch._neg_view(x), scorch.sparse(x)):
+        assert _C.glance(other, w, 0, 0) is None
+    assert _C.glance(x, torch.nn.Parameter(w), 0, 0) is None
+    with torch.no_grad():
+        assert _C.glance(x, torch.nn.Parameter(w), 0, 0) == _C.census(x, 0)
+    with torch.autocast("cpu"):
+        assert _C.glance(x, w, 0, 0) is None
+    assert torch.vmap(lambda a: a * (_C.glance(a, w, 0, 0) is None))(x[None]).equal(x[None])
+
+
+def test_products_at_once_are_those_of_other_entries(monkeypatch):
+    x, w, bias = integers(64, 300, zeros=0.9), integers(300, 40), integers(40)
+    h = scorch.dynamic(x)
+    calls = [lambda: h @ w, lambda: torch.matmul(h, w), lambda: F.linear(h, w.T, bias), lambda: h.mm(w)]
+    at_once = [f() for f in calls]
+    monkeypatch.setattr(_C, "glance", lambda *_: None)
+    for y, f in zip(at_once, calls, strict=True):
+        assert torch.equal(y, f())
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])

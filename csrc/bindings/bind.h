@@ -149,7 +149,8 @@ void sc_bind_ask(sc_request *, const sc_program *p);
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
 /* ---- call.c, direct.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
 extern PyMethodDef sc_call_methods[], sc_direct_methods[], sc_gradient_methods[], sc_conv_map_methods[],
-    sc_select_methods[], sc_sampling_methods[], sc_topk_methods[], sc_tuned_methods[], sc_watch_methods[];
+    sc_select_methods[], sc_sampling_methods[], sc_topk_methods[], sc_sample_methods[], sc_tuned_methods[],
+    sc_watch_methods[];
 
 /* ---- core.c: the components of one sparse tensor, as C sees them ---- */
 #define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)
@@ -307,6 +308,8 @@ extern PyMethodDef sc_matmul_methods[];
 /* True when plain eager arithmetic is all there is: no mode, transform, dual level. */
 int sc_bind_plain(const sc_state *);
 /* 1 if x requires a gradient and gradients are on, -1 with an exception. */
+/* Whether an object is a tensor or a parameter itself, and no other class. */
+bool sc_bind_is_tensor(const sc_state *, PyObject *);
 int sc_bind_needs_grad(const sc_state *, PyObject *x);
 
 /* ---- stop.c, team.c, torch_abi.c ---- */

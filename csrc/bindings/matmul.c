@@ -40,6 +40,12 @@ int sc_bind_plain(const sc_state *s)
     return level ? PyLong_AsLong(level) < 0 : PyErr_Occurred() ? -1 : 0;
 }
 
+bool sc_bind_is_tensor(const sc_state *s, PyObject *x)
+{
+    const PyObject *type = (PyObject *)Py_TYPE(x);
+    return type == s->tensor_type || type == s->parameter_type;
+}
+
 int sc_bind_needs_grad(const sc_state *s, PyObject *x)
 {
     if (!sc_torch_grad_enabled()) return 0;
@@ -262,12 +268,6 @@ static PyObject *multiply(product *p)
     return y;
 }
 
-static bool is_plain(const product *p, PyObject *x)
-{
-    const PyObject *type = (PyObject *)Py_TYPE(x);
-    return type == p->s->tensor_type || type == p->s->parameter_type;
-}
-
 /* matmul(core, x, kind, out): NotImplemented means: take the general path. */
 static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -282,8 +282,8 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
     p.sparse = p.kind == DENSE_FIRST || p.kind == LINEAR;
     p.dense = !p.sparse;
     p.inner = p.kind == SPARSE_FIRST || p.kind == LINEAR;
-    if (!is_plain(&p, args[1]) || (p.into && !is_plain(&p, p.into)) || !p.core->computes ||
-        p.core->t.dtype == SC_BOOL || p.core->t.format.ndim != 2)
+    if (!sc_bind_is_tensor(p.s, args[1]) || (p.into && !sc_bind_is_tensor(p.s, p.into)) ||
+        !p.core->computes || p.core->t.dtype == SC_BOOL || p.core->t.format.ndim != 2)
         return Py_NewRef(Py_NotImplemented);
     int plain = sc_bind_plain(p.s), grad = plain == 1 ? sc_bind_needs_grad(p.s, args[1]) : 0;
     if (plain < 0 || grad < 0) return NULL;

@@ -223,22 +223,6 @@ static PyObject *module_fingerprint(PyObject *module, PyObject *list)
     return n < 0 ? NULL : PyBytes_FromStringAndSize((const char *)&all, sizeof all);
 }
 
-/* census(matrix, step) -> (rows seen, rows that are not zero, values that are not) */
-static PyObject *module_census(PyObject *module, PyObject *args)
-{
-    PyObject *x;
-    long long step;
-    sc_borrowed b;
-    sc_census c;
-    if (!PyArg_ParseTuple(args, "OL", &x, &step) || sc_bind_read(PyModule_GetState(module), x, &b))
-        return NULL;
-    if (b.t.format.ndim != 2) return PyErr_Format(PyExc_ValueError, "expected a matrix");
-    Py_BEGIN_ALLOW_THREADS;
-    sc_census_take(&b.t, step, &c);
-    Py_END_ALLOW_THREADS;
-    return Py_BuildValue("(LLL)", (long long)c.seen, (long long)c.rows, (long long)c.values);
-}
-
 /* ---- the process ---- */
 static PyObject *module_stats(PyObject *module, PyObject *unused)
 {
@@ -338,7 +322,6 @@ static PyMethodDef methods[] = {
     {"hand_out", module_hand_out, METH_NOARGS, "from now on others may write to values past their versions"},
     {"fingerprint", module_fingerprint, METH_O,
      "fingerprint(tensors) -> bytes that change with any byte, of this process alone"},
-    {"census", module_census, METH_VARARGS, "census(matrix, step) -> (rows seen, not zero, values not zero)"},
     {"stats", module_stats, METH_NOARGS, "counts of this process"},
     {"info", module_info, METH_NOARGS, "facts about this process, one a line"},
     {"width", module_width, METH_NOARGS, "threads a region may use now"},
@@ -390,6 +373,7 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, sc_gradient_methods) ||
         PyModule_AddFunctions(module, sc_conv_map_methods) ||
         PyModule_AddFunctions(module, sc_select_methods) || PyModule_AddFunctions(module, sc_topk_methods) ||
+        PyModule_AddFunctions(module, sc_sample_methods) ||
         PyModule_AddFunctions(module, sc_matmul_methods) || PyModule_AddFunctions(module, sc_again_methods) ||
         PyModule_AddFunctions(module, sc_tuned_methods) || PyModule_AddFunctions(module, sc_watch_methods) ||
         PyModule_AddFunctions(module, sc_sampling_methods) ||

@@ -28,9 +28,6 @@ from ..tensor.making import sparse
 from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor
 
 _TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
-_STEP = 16  # one row of so many is looked at,
-_FEW = 8  # but at least so many,
-_ENOUGH = 256  # and hardly more than these
 _WORTH = 0.5  # the share of zeros below which nothing but dense is tried
 _SHORT = 1 << 22  # multiply-adds of a product that is too short for any way but dense,
 _READ = 8  # where an element of the weight, which has to be read, counts as so many
@@ -276,12 +273,20 @@ def _measured(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float) -> 
     return known.speeds
 
 
-def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, Callable]:
+_Census = tuple[int, int, int]  # rows of a sample, those that are not zero, and values that are not
+
+
+def _sample(x: torch.Tensor, w: torch.Tensor) -> _Census:
+    """Of x before a product with w; no rows where nothing but dense pays."""
+    return _C.census(x, 0) if x.numel() * w.shape[1] and not _is_short(x, w) else (0, 0, 0)
+
+
+def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool, sample: _Census) -> tuple[str, int, Callable]:
     """The way that is expected to be fastest, how many values or rows pay for it, and how dense is made."""
-    rows, columns = x.shape
-    if not x.numel() * w.shape[1] or _is_short(x, w):
+    seen, full, values = sample
+    if not seen:
         return "dense", 0, _dense
-    seen, full, values = _C.census(x, max(1, min(_STEP, rows // _FEW), rows // _ENOUGH))
+    rows, columns = x.shape
     share = rows / seen
     if values * share > (1 - _WORTH) * rows * columns:
         return "dense", 0, _measured(x, w, turned, 0).dense
@@ -324,9 +329,23 @@ def multiply(
     if valid is not None:
         return _at_rows(x, w, turned, valid.nonzero().squeeze(1), bias)
     x, w = _prepared(x, w)
-    way, most, dense = _choose(x, w, turned)
+    return _run(x, w, turned, _sample(x, w))
+
+
+def _run(x: torch.Tensor, w: torch.Tensor, turned: bool, sample: _Census) -> torch.Tensor:
+    way, most, dense = _choose(x, w, turned, sample)
     y = None if way == "dense" else (_by_rows if way == "rows" else _by_values)(x, w, turned, most)
     return dense(x, w, turned) if y is None else y
+
+
+def _at_once(h: Dynamic, w: object) -> torch.Tensor | None:
+    """h @ w of plain matrices that fit, without derivatives; None where more goes on."""
+    if h._valid is not None or h._tile or torch.compiler.is_dynamo_compiling():
+        return None
+    sample = _C.glance(h._x, w, _SHORT, _READ)
+    if sample is None:
+        return None
+    return _run(h._x, w, False, sample) if sample[0] else torch.mm(h._x, w)
 
 
 class _Product(_torch.AutogradNode):
@@ -438,7 +457,7 @@ class Dynamic:
         if self._valid is not None:
             return "rows"
         x, w = _prepared(_as_matrix(self._x.detach().resolve_neg()), w.detach())
-        return _choose(x, w, False)[0]
+        return _choose(x, w, False, _sample(x, w))[0]
 
     def mask_shape(self) -> torch.Size:
         """The shape as a mask of attention: tiles spread out."""
@@ -561,6 +580,8 @@ def _check_tiles(*operands: object) -> None:
 
 
 def _matmul(input: object, other: object) -> torch.Tensor:
+    if isinstance(input, Dynamic) and (y := _at_once(input, other)) is not None:
+        return y
     _check_tiles(input, other)
     if isinstance(input, Dynamic) and _is_matrix(other, input._x) and input._x.dim() > 0:
         return _rows_times(input, other, None)
@@ -575,7 +596,8 @@ def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
     _check_tiles(input, weight)
     if not isinstance(input, Dynamic) or not _is_matrix(weight, input._x) or input.dim() == 0:
         return F.linear(unwrapped(input), unwrapped(weight), unwrapped(bias))
-    return _rows_times(input, weight.t(), unwrapped(bias))
+    y = _at_once(input, weight.t())
+    return _rows_times(input, weight.t(), unwrapped(bias)) if y is None else _plus(y, unwrapped(bias))
 
 
 def _method(input: object, other: object) -> torch.Tensor:
@@ -619,7 +641,6 @@ def resolved(h: Dynamic) -> torch.Tensor:
     return x if _C.census(matrix, 1)[2] > most else sparse(x, "auto")
 
 
-@_torch.symbolic
 def dynamic(
     x: torch.Tensor, by: str | torch.Tensor = "nonzero", tile: tuple[int, int] | None = None
 ) -> Dynamic:
@@ -647,6 +668,14 @@ def dynamic(
     >>> y.shape
     torch.Size([64, 32])
     """
+    plain = x.__class__ in _torch.PLAIN and x.layout is torch.strided and x.dtype in _TYPES
+    if plain and tile is None and by.__class__ is str and by == "nonzero":
+        return Dynamic(x, None, None)
+    return _dynamic(x, by, tile)
+
+
+@_torch.symbolic
+def _dynamic(x: torch.Tensor, by: str | torch.Tensor, tile: tuple[int, int] | None) -> Dynamic:
     if isinstance(x, SparseTensor) or not isinstance(x, torch.Tensor) or x.layout is not torch.strided:
         raise TypeError(f"dynamic: expected a dense torch.Tensor, got {type(x).__name__}")
     if x.dtype not in _TYPES and x.dtype is not torch.bool:
