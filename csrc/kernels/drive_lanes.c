@@ -25,6 +25,7 @@
 #define SC_PIECE_WORK (1 << 25) /* multiply-adds of a lane between two questions whether to go on */
 #endif
 #define MAXPIECES 256
+#define EVALUATION 2.5 /* elements that are moved in the time of an evaluation */
 #define HUBS 16 /* in a lane's share */
 /* What copies of a workspace cost, in multiply-adds of vectors: each element that is cleared and summed, and a second
  * start of the lanes. */
@@ -98,7 +99,7 @@ static int lanes(const stepping *r)
     const sc_step *s = r->step;
     if (s->strategy == SC_SERIAL) return 1;
     const double entry = entry_work(r);
-    int n = sc_team_lanes(evaluations(r) * entry / SC_ENTRY_WORK);
+    int n = sc_team_lanes(EVALUATION * evaluations(r) * entry / SC_ENTRY_WORK);
     if (s->strategy == SC_PRIVATE) {
         const double copies = RESTART + COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
         if (copies > evaluations(r) * entry * (n - 1) / n) n = 1; /* more than other lanes take over */

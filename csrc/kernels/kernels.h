@@ -11,7 +11,7 @@
 
 #define SC_MAXLANE 256
 #ifndef SC_LANE_WORK
-#define SC_LANE_WORK 6144 /* multiply-adds, or elements moved, that pay for a lane */
+#define SC_LANE_WORK 16384 /* multiply-adds, or elements moved, that pay for a lane */
 #endif
 #define SC_LANE_TEAM 32 /* in a team of so many threads; of a larger one all are woken and waited for */
 #define SC_INLINE static inline __attribute__((always_inline))
