@@ -40,6 +40,7 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
 STEPS = ("test_steps", "test_slabs", "test_listed", "test_apart", "test_path", "test_tmp")
 PACKAGE = {  # instead of all that, the Python tests of files whose path begins so
     "bindings/layouts": ("test_alone",),
+    "bindings/sample": ("test_dynamic",),
     "compiler/path/": STEPS,
     "compiler/expr/inline": STEPS,
     "compiler/lower/noted": ("test_merges",),
@@ -579,6 +580,11 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "whoever holds the values is not asked for": (
         "bindings/layouts.c", "if (alone == Py_True) now.version", "if (alone) now.version",
+    ),
+    "products at once of two types": ("bindings/sample.c", "x->t.dtype == w->t.dtype &&", ""),
+    "products at once of extents that do not fit": ("bindings/sample.c", "a->dim[1] == b->dim[0] && ", ""),
+    "products at once ask for no gradient": (
+        "bindings/sample.c", "return grad < 0 ? -1 : !grad;", "return 1;",
     ),
     "terms of an extremum are computed by two kernels": (
         "compiler/expr/derive.c", "? body : derive_temporary(w->d, \"v\", body)", "? body : body",

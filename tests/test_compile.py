@@ -211,6 +211,25 @@ def test_a_cached_graph_without_gradients_is_not_taken_for_one_with(backend):
     assert found[0] != found[1]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("most", [None, 1000])
+def test_export_of_topk_for_any_number_of_rows(most, strict):
+    """No condition on the size of what it stores is left: where there is no bound, indices are wide."""
+
+    class Module(torch.nn.Module):
+        def forward(self, x, w):
+            gate = scorch.topk(x, 3)
+            return gate @ w, gate.crd(1)
+
+    rows, w = torch.export.Dim("rows", max=most), torch.randn(16, 4)
+    sizes = {"x": {0: rows}, "w": None}
+    exported = torch.export.export(Module(), (torch.randn(20, 16), w), dynamic_shapes=sizes, strict=strict)
+    for n in (1, 7, 33):
+        y, crd = exported.module()(x := torch.randn(n, 16), w)
+        torch.testing.assert_close(y, scorch.topk(x, 3) @ w)
+        assert crd.dtype is (torch.int32 if most else torch.int64)
+
+
 def test_export_of_a_linear_layer():
     layer, file = scorch.nn.Linear(12, 8), io.BytesIO()
     program = torch.export.export(layer, (torch.randn(5, 12),), dynamic_shapes=({0: torch.export.Dim.AUTO},))

@@ -22,7 +22,7 @@ from .callers import (
     traces_step,
 )
 from .extension import DEBUG_STAGES, VALIDATES
-from .sizes import bounds, divides, surely, symbols_in, unknown_size
+from .sizes import bounds, divides, holds, surely, symbols_in, unknown_size
 from .state import (
     PLAIN,
     Symbol,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.compiler import is_exporting
 
 from .state import is_compiling
 
@@ -33,6 +34,16 @@ def surely(condition: bool) -> bool:
     from torch.fx.experimental.symbolic_shapes import guard_or_false
 
     return guard_or_false(condition)
+
+
+def holds(condition: bool) -> bool:
+    """Whether a condition on sizes holds: in what is exported for all in their ranges, in other graphs for
+    this call, which is noted, and where they cannot say, yes."""
+    if type(condition) is bool and not is_compiling():
+        return condition
+    from torch.fx.experimental.symbolic_shapes import guard_or_true, statically_known_true
+
+    return (statically_known_true if is_exporting() else guard_or_true)(condition)
 
 
 def bounds(item: slice, extent: int) -> tuple[int, int, int]:

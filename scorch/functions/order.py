@@ -419,7 +419,7 @@ def _topk_in_graph(x: torch.Tensor, k: int, dim: int, largest: bool) -> SparseTe
 
 def _largest(x: torch.Tensor, k: int, largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Columns and values [rows * k] of the largest entries of rows."""
-    wide = _torch.surely(x.shape[0] * k >= 2**31 - 1) or _torch.surely(x.shape[1] >= 2**31 - 1)
+    wide = not (_torch.holds(x.shape[0] * k < 2**31 - 1) and _torch.holds(x.shape[1] < 2**31 - 1))
     if not _torch.is_compiling() and not carries(x):
         crd, values = torch.ops.scorch.topk(x.detach(), k, not largest, wide)
         return crd, values.to(x.dtype)
