@@ -26,7 +26,7 @@
 #endif
 #define MAXPIECES 256
 #define EVALUATION 2.5 /* elements that are moved in the time of an evaluation */
-#define HUBS 16 /* in a lane's share */
+#define HUBS 16        /* in a lane's share */
 /* What copies of a workspace cost, in multiply-adds of vectors: each element that is cleared and summed, and a second
  * start of the lanes. */
 #define COPY 2
