@@ -189,6 +189,23 @@ def test_products_at_once_are_those_of_other_entries(monkeypatch):
         assert torch.equal(y, f())
 
 
+class Tagged(torch.Tensor):
+    """A class that computes as torch.Tensor does."""
+
+
+def test_what_has_no_numbers_to_look_at_is_multiplied_densely():
+    x, w = integers(64, 300, zeros=0.9), integers(300, 40)
+    y = scorch.dynamic(x.as_subclass(Tagged)) @ w
+    assert type(y) is Tagged and torch.equal(y, x @ w)
+    assert (scorch.dynamic(x.to("meta")) @ w.to("meta")).shape == (64, 40)
+    assert not (scorch.dynamic(torch._efficientzerotensor(64, 300)) @ w).any()
+
+
+def test_the_node_of_torch_fx_is_the_function():
+    graph = torch.fx.symbolic_trace(lambda x, w: scorch.dynamic(x) @ w).graph
+    assert scorch.dynamic in [node.target for node in graph.nodes]
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
 def test_values_are_counted(dtype):
     for shape, step in itertools.product([(1, 1), (3, 70), (130, 4100), (40, 0), (0, 5)], (1, 7)):

@@ -260,19 +260,32 @@ OF_TORCH = {
 }
 
 
+@pytest.mark.parametrize("format", ["csr", "bsr(2,1)", "csr of rows(<= 2) + coo"])
 @pytest.mark.parametrize("out", OUTS)
 @pytest.mark.parametrize("name", OF_TORCH)
-def test_products_of_torch_are_written_to_any_tensor(name, out):
+def test_products_of_torch_are_written_to_any_tensor(name, out, format):
     f, shape = OF_TORCH[name]
     dense = torch.arange(20.0).view(4, 5).remainder(3)
-    a, x = scorch.sparse(dense, "csr"), torch.arange(float(math.prod(shape))).view(shape).remainder(7)
+    a, x = scorch.sparse(dense, format), torch.arange(float(math.prod(shape))).view(shape).remainder(7)
     wanted = f(dense, x, out=torch.empty(0))
     given = OUTS[out](wanted)
     assert f(a, x, out=given) is given and torch.equal(given.to(wanted.dtype), wanted)
 
 
-def test_outs_that_do_not_fit():
-    a, x = scorch.sparse(torch.eye(3), "csr"), torch.ones(3, 2)
+@pytest.mark.parametrize("format", ["csr", "csr of rows(<= 2) + coo"])
+def test_extents_that_differ(format):
+    a = scorch.sparse(torch.ones(3, 4), format)
+    given = ((a, torch.ones(3, 2)), (a, torch.ones(5)), (torch.ones(2, 4), a), (a.T, torch.ones(4, 1)))
+    for left, right in given:
+        with pytest.raises(ValueError, match=r"cannot multiply: the sparse operand is \d x \d, .* is needed"):
+            left @ right
+    with pytest.raises(ValueError, match="the sparse operand is 3 x 4, and the dense one has 3 where 4"):
+        torch.nn.functional.linear(torch.ones(2, 3), a)
+
+
+@pytest.mark.parametrize("format", ["csr", "csr of rows(<= 2) + coo"])
+def test_outs_that_do_not_fit(format):
+    a, x = scorch.sparse(torch.eye(3), format), torch.ones(3, 2)
     with pytest.raises(ValueError, match=r"out=: expected the shape \[3, 2\], got \[2, 2\]"):
         torch.mm(a, x, out=torch.empty(2, 2))
     with pytest.raises(RuntimeError, match=r"a type that holds torch\.float32, got torch\.int64"):

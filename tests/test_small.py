@@ -40,6 +40,8 @@ def test_extents_and_type_ask_no_table(format, monkeypatch):
     for wrong in (2, -3):
         with pytest.raises(IndexError, match="Dimension out of range"):
             a.size(wrong)
+    made = torch.ones(3, 6).as_subclass(SparseTensor)
+    assert (made.shape, made.size(1), made.dim(), made.dtype) == ((3, 6), 6, 2, torch.float32)
     a.data = scorch.sparse(torch.ones(3, 6, dtype=torch.int32))
     assert a.dtype is torch.int32 and a.shape == (3, 6)
 

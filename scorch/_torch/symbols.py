@@ -156,6 +156,8 @@ def symbolic(f: F) -> F:
 
     @wraps(f)
     def call(*args: object, **kwargs: object) -> object:
+        if len(args) == 1 and not kwargs and args[0].__class__ in PLAIN:  # most calls
+            return f(*args)
         symbol = None if is_compiling() else symbol_in((*args, *kwargs.values()))
         return f(*args, **kwargs) if symbol is None else noted(symbol, call, args, kwargs)
 

@@ -278,7 +278,12 @@ _Census = tuple[int, int, int]  # rows of a sample, those that are not zero, and
 
 def _sample(x: torch.Tensor, w: torch.Tensor) -> _Census:
     """Of x before a product with w; no rows where nothing but dense pays."""
-    return _C.census(x, 0) if x.numel() * w.shape[1] and not _is_short(x, w) else (0, 0, 0)
+    if not x.numel() * w.shape[1] or _is_short(x, w):
+        return 0, 0, 0
+    try:
+        return _C.census(x, 0)
+    except TypeError:  # of another class, or without memory
+        return 0, 0, 0
 
 
 def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool, sample: _Census) -> tuple[str, int, Callable]:
@@ -641,6 +646,7 @@ def resolved(h: Dynamic) -> torch.Tensor:
     return x if _C.census(matrix, 1)[2] > most else sparse(x, "auto")
 
 
+@_torch.symbolic
 def dynamic(
     x: torch.Tensor, by: str | torch.Tensor = "nonzero", tile: tuple[int, int] | None = None
 ) -> Dynamic:
@@ -669,13 +675,8 @@ def dynamic(
     torch.Size([64, 32])
     """
     plain = x.__class__ in _torch.PLAIN and x.layout is torch.strided and x.dtype in _TYPES
-    if plain and tile is None and by.__class__ is str and by == "nonzero":
+    if plain and tile is None and by.__class__ is str and by == "nonzero":  # most calls
         return Dynamic(x, None, None)
-    return _dynamic(x, by, tile)
-
-
-@_torch.symbolic
-def _dynamic(x: torch.Tensor, by: str | torch.Tensor, tile: tuple[int, int] | None) -> Dynamic:
     if isinstance(x, SparseTensor) or not isinstance(x, torch.Tensor) or x.layout is not torch.strided:
         raise TypeError(f"dynamic: expected a dense torch.Tensor, got {type(x).__name__}")
     if x.dtype not in _TYPES and x.dtype is not torch.bool:

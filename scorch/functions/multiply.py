@@ -9,7 +9,7 @@ import torch
 from .. import _C, _torch
 from ..tensor import rooms
 from ..tensor.format import is_composed
-from ..tensor.sparsetensor import LINEAR, RMATMUL, SparseTensor, core_of
+from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, core_of
 from ..tensor.values import once
 from .gradients import Product, product_node
 from .program import program_of
@@ -32,6 +32,16 @@ def turns(a: SparseTensor, x: torch.Tensor, kind: int) -> bool:
     return across and not _torch.is_compiling() and x.shape[0] >= _TURNED
 
 
+def _expect_fit(a: SparseTensor, x: torch.Tensor, kind: int) -> None:
+    """Raises for a composed tensor what the extension, which knows its parts, would of extents that differ."""
+    last, want = kind in (RMATMUL, LINEAR), a._shape[kind in (MATMUL, LINEAR)]
+    if 0 < x.dim() < 3 and x.shape[-1 if last else 0] != want:
+        raise ValueError(
+            f"cannot multiply: the sparse operand is {' x '.join(map(str, a._shape))}, and the dense one has "
+            f"{x.shape[-1 if last else 0]} where {want} is needed"
+        )
+
+
 def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
     """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
     if torch.is_grad_enabled() and _torch.any_requires_grad(a, x):
@@ -47,6 +57,7 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
         if is_composed(a._fmt):
             if not isinstance(x, torch.Tensor) or turns(a, x, kind):
                 return NotImplemented
+            _expect_fit(a, x, kind)
             return rooms.parts.fast_product(a, x, EINSUM[kind], kind in (RMATMUL, LINEAR), out)
         core = core_of(a)
     if out is None:

@@ -232,18 +232,18 @@ class SparseTensor(_Tensor):
         return rooms.values.assemble(layout(self._fmt, rank(self)), self._shape, arrays)
 
     # ---- what it is ----
-    # Of torch, the first five would ask the table, which takes a microsecond.
+    # torch would ask the table for the first five, a microsecond each. What as_subclass makes knows none.
     @property
     def shape(self) -> torch.Size:
         """The extents [ndim], zeros included."""
-        return (
-            torch.Tensor.shape.__get__(self) if is_dynamo_compiling() else torch.Size(self.__dict__["_shape"])
-        )
+        shape = None if is_dynamo_compiling() else self.__dict__.get("_shape")
+        return torch.Tensor.shape.__get__(self) if shape is None else torch.Size(shape)
 
     @property
     def dtype(self) -> torch.dtype:
         """The type of the values."""
-        return torch.Tensor.dtype.__get__(self) if is_dynamo_compiling() else self.__dict__["_val"].dtype
+        values = None if is_dynamo_compiling() else self.__dict__.get("_val")
+        return torch.Tensor.dtype.__get__(self) if values is None else values.dtype
 
     @property
     def ndim(self) -> builtins.int:
@@ -252,8 +252,9 @@ class SparseTensor(_Tensor):
 
     def dim(self) -> builtins.int:
         """The number of dimensions."""
-        if not is_dynamo_compiling():
-            return self.__dict__["_ndim"]
+        n = None if is_dynamo_compiling() else self.__dict__.get("_ndim")
+        if n is not None:
+            return n
         with _torch.DisableTorchFunctionSubclass():
             return torch.Tensor.dim(self)
 
@@ -263,12 +264,11 @@ class SparseTensor(_Tensor):
     def size(self, dim: builtins.int) -> builtins.int: ...
     def size(self, dim: builtins.int | None = None) -> torch.Size | builtins.int:
         """The extents, or that of one dimension."""
-        if not is_dynamo_compiling():
-            shape = self.__dict__["_shape"]
-            if dim is None:
-                return torch.Size(shape)
-            if dim.__class__ is builtins.int and -len(shape) <= dim < len(shape):
-                return shape[dim]
+        if dim is None:
+            return self.shape
+        shape = None if is_dynamo_compiling() else self.__dict__.get("_shape")
+        if shape is not None and dim.__class__ is builtins.int and -len(shape) <= dim < len(shape):
+            return shape[dim]
         with _torch.DisableTorchFunctionSubclass():
             return torch.Tensor.size(self, dim)
 
