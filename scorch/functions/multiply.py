@@ -33,7 +33,7 @@ def turns(a: SparseTensor, x: torch.Tensor, kind: int) -> bool:
 
 
 def _expect_fit(a: SparseTensor, x: torch.Tensor, kind: int) -> None:
-    """Raises for a composed tensor what the extension, which knows its parts, would of extents that differ."""
+    """Raises for a composed tensor what the extension, which knows parts alone, says of one in levels."""
     last, want = kind in (RMATMUL, LINEAR), a._shape[kind in (MATMUL, LINEAR)]
     if 0 < x.dim() < 3 and x.shape[-1 if last else 0] != want:
         raise ValueError(
