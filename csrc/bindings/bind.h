@@ -307,9 +307,9 @@ PyObject *sc_bind_like(const sc_state *, PyObject *a, PyObject *values);
 extern PyMethodDef sc_matmul_methods[];
 /* True when plain eager arithmetic is all there is: no mode, transform, dual level. */
 int sc_bind_plain(const sc_state *);
-/* 1 if x requires a gradient and gradients are on, -1 with an exception. */
 /* Whether an object is a tensor or a parameter itself, and no other class. */
 bool sc_bind_is_tensor(const sc_state *, PyObject *);
+/* 1 if x requires a gradient and gradients are on, -1 with an exception. */
 int sc_bind_needs_grad(const sc_state *, PyObject *x);
 
 /* ---- stop.c, team.c, torch_abi.c ---- */
