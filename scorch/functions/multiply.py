@@ -58,7 +58,9 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
             if not isinstance(x, torch.Tensor) or turns(a, x, kind):
                 return NotImplemented
             _expect_fit(a, x, kind)
-            return rooms.parts.fast_product(a, x, EINSUM[kind], kind in (RMATMUL, LINEAR), out)
+            if out is not None:
+                return NotImplemented
+            return rooms.parts.fast_product(a, x, EINSUM[kind], kind in (RMATMUL, LINEAR))
         core = core_of(a)
     if out is None:
         return _C.matmul(core, x, kind)

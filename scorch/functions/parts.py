@@ -148,14 +148,12 @@ def quickly(
     return expressions.quick(apart.text, apart.names, _given(apart, operands), format, None, "zero", out)
 
 
-def fast_product(
-    a: Composed, x: object, texts: tuple[str, str], last: bool, out: torch.Tensor | None
-) -> torch.Tensor:
+def fast_product(a: Composed, x: object, texts: tuple[str, str], last: bool) -> torch.Tensor:
     """A product of a composed tensor and a plain matrix or vector; NotImplemented where more goes on."""
     if type(x) is not torch.Tensor or not 0 < x.dim() < 3:
         return NotImplemented
     given = (x, a) if last else (a, x)
-    found = quickly(texts[x.dim() - 1], (), given, None, None, "zero", out)
+    found = quickly(texts[x.dim() - 1], (), given, None, None, "zero", None)
     return found if found is NotImplemented else found[0]
 
 

@@ -176,8 +176,7 @@ def matmul(
         sparse, x, kind = input, other, MATMUL
     else:
         sparse, x, kind = other, input, RMATMUL
-    apart = out is not None and is_composed(sparse._fmt) and not _takes(out, input, other)
-    if not apart and not torch.compiler.is_dynamo_compiling():
+    if not torch.compiler.is_dynamo_compiling():
         y = fast_product(sparse, x, kind, out)
         if y is not NotImplemented:
             return y

@@ -104,9 +104,6 @@ def expect_sparse(name: str, x: object) -> None:
 
 def rank(x: torch.Tensor) -> int:
     """The number of dimensions, which is a constant where torch.compile traces too."""
-    plainly = isinstance(x, SparseTensor) and not is_dynamo_compiling()
-    if plainly:
-        return x._ndim  # dim() asks the table
     if not hasattr(x, "dim"):
         raise TypeError(f"expected a tensor, got {type(x).__name__}: torch.as_tensor makes one of numbers")
     return x.dim()
