@@ -17,10 +17,17 @@ def onednn(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return torch.ops.mkldnn._linear_pointwise(x, w.T, None, "none", [], "")
 
 
+def has_onednn(dtype: torch.dtype) -> bool:
+    """Whether oneDNN inside torch multiplies matrices of a type; those of bfloat16 need AVX-512."""
+    if not torch.backends.mkldnn.is_available() or dtype is torch.float64:
+        return False
+    return dtype is not torch.bfloat16 or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
 def products(x: torch.Tensor, w: torch.Tensor) -> dict[str, Callable[[], torch.Tensor]]:
     """The ways of torch to a dense x @ w, whose best is what a sparse program is compared with."""
     ways = {"torch": partial(F.linear, x, w.T)}
-    if torch.backends.mkldnn.is_available() and x.dtype != torch.float64:
+    if has_onednn(x.dtype):
         ways["oneDNN"] = partial(onednn, x, w)
     return ways
 

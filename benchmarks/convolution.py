@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 import scorch
-from benchmarks.bound import onednn
+from benchmarks.bound import has_onednn, onednn
 from benchmarks.data import Case
 from examples.sparse_convolution import surface
 
@@ -106,7 +106,7 @@ def layers(name: str, M: scorch.SparseTensor) -> Iterator[Case]:
         x, weight = torch.randn(n, channels), torch.randn(offsets, channels, out)
         title = f"{name}, {channels} -> {out}"
         ways = {"gather mm scatter": partial(gathered, torch.mm, pairs, rows)}
-        if torch.backends.mkldnn.is_available():
+        if has_onednn(x.dtype):
             ways["gather onednn scatter"] = partial(gathered, onednn, pairs, rows)
         ways["Scorch"] = partial(einsum, M)
         flops = 2.0 * M.nnz * channels * out

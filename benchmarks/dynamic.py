@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 import scorch
-from benchmarks.bound import onednn
+from benchmarks.bound import has_onednn, onednn
 from benchmarks.data import Case
 
 TOKENS, WIDE, NARROW = (1, 8, 64, 512, 2048), (3072, 768), (3072, 48)
@@ -21,7 +21,7 @@ ZEROS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99)
 def dense(x: torch.Tensor, w: torch.Tensor) -> dict:
     """w [in, out]"""
     calls = {"torch": partial(torch.mm, x, w)}
-    if torch.backends.mkldnn.is_available():
+    if has_onednn(x.dtype):
         calls["oneDNN"] = partial(onednn, x, w.t().contiguous().t())
     return calls
 

@@ -1,7 +1,7 @@
 /* convert_wide.h: inner loops of conversions that gain by vectors with masks.
  *
- * Each has a version in plain C and one for AVX-512, which is taken where the
- * CPU has it. Both give the same. */
+ * Each has a version in plain C, one for AVX2 and one for AVX-512, of which the
+ * widest that the CPU has is taken. All give the same. */
 #ifndef SC_CONVERT_WIDE_H
 #define SC_CONVERT_WIDE_H
 
@@ -27,7 +27,7 @@ int64_t sc_wide_pick(const void *val, size_t size, int64_t n, const uint64_t *bi
 void sc_wide_sort(uint64_t *key, int64_t n);
 /* n sorted keys, in key or in spare, by merging runs that sc_wide_sort made; no two alike. */
 uint64_t *sc_wide_sort_all(uint64_t *key, uint64_t *spare, int64_t n);
-/* For tests: whether AVX-512 may be taken. */
-void sc_wide_allow(bool);
+/* For tests: the widest vectors that may be taken, 64, 32 or 0. */
+void sc_wide_allow(int vector_bytes);
 
 #endif

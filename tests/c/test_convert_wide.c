@@ -124,7 +124,7 @@ static void test_sort(int64_t n)
 int main(void)
 {
     static const int64_t sizes[] = {1, 7, 16, 33, 63, 64, 65, 200, 512};
-    for (int allowed = 0; allowed < 2; allowed++) {
+    for (int allowed = 0; allowed <= 64; allowed += 32) {
         sc_wide_allow(allowed);
         test_mark(0, 5);
         for (int64_t n = 0; n <= SC_WIDE_SORT; n++) test_sort(n);

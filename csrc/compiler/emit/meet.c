@@ -13,7 +13,8 @@ static char letter(Type t) { return "dqsd"[(sc_dtype_size((sc_dtype)t.dtype) == 
 
 /* In texts: `T the vector type, `N its lanes, `M its lanes less one, `W bits of a lane, `S the letter of its
  * instructions, `U its element, `C that of the array, `I what the index type is called. Of
- * any type: `V the vector, `L its lanes, `B a bit for each, `X the instruction that spreads, `Y that loads. */
+ * any type: `V the vector, `L its lanes, `B a bit for each, `X the instruction that spreads, `Y that loads, `Z that loads
+ * where a lane of `K is negative, `P the lanes' bits. */
 static void expand(sc_text *out, Type t, const char *s)
 {
     const bool wide = sc_dtype_size((sc_dtype)t.dtype) == 8;
@@ -33,6 +34,11 @@ static void expand(sc_text *out, Type t, const char *s)
         case 'L': sc_text_add(out, "%d", t.lanes); break;
         case 'X': sc_text_add(out, "%s%c", type_is_float(t) ? "vexpandp" : "vpexpand", letter(t)); break;
         case 'Y': sc_text_add(out, "vmovup%c", letter((Type){wide ? SC_F64 : SC_F32, t.lanes})); break;
+        case 'Z': sc_text_add(out, "vmaskmovp%c", letter((Type){wide ? SC_F64 : SC_F32, t.lanes})); break;
+        case 'K': c_type(out, type_mask(wide ? 8 : 4, t.lanes)); break;
+        case 'P':
+            for (int k = 0; k < t.lanes; k++) sc_text_add(out, "%s%d", k ? ", " : "", 1 << k);
+            break;
         case 'B': sc_text_add(out, "%d", (1 << t.lanes) - 1); break;
         case 'C': sc_text_add(out, "%s", c_scalar(t.dtype)); break;
         default: sc_text_add(out, "%s", sc_dtype_name((sc_dtype)t.dtype));
@@ -187,11 +193,15 @@ static const char expansion[] =
     "#endif\n"
     "    return r;\n}\n";
 
+/* Without masks of their own, two instructions make them of bits. */
 static const char masked[] = "SC_INLINE `V sc_masked_`V(const `C *p, sc_i64 bits)\n{\n"
                              "    `V r = {0};\n"
                              "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
                              "    __asm__(\"`Y %1, %0%{%2%}%{z%}\" : \"=v\"(r) : \"m\"(*(const `Vu *)p), "
                              "\"Yk\"((unsigned short)bits));\n"
+                             "#elif defined(__AVX2__)\n"
+                             "    const `K bit = {`P}, in = (bit & (int)bits) != 0;\n"
+                             "    __asm__(\"`Z %1, %2, %0\" : \"=x\"(r) : \"m\"(*(const `Vu *)p), \"x\"(in));\n"
                              "#else\n"
                              "    if ((bits & `B) == `B)\n"
                              "        r = *(const `Vu *)p;\n"
