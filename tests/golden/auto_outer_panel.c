@@ -12,7 +12,7 @@
  *         work w[#t,n%64]: lane f32 {
  *           for t in G {
  *             vec n%64 {
- *               w[#t,n%64] = Y[t,n]
+ *               w[#t,n%64] = G[t,e] * Y[t,n]
  *             }
  *           }
  *         } then {
@@ -21,7 +21,7 @@
  *               for t in G {
  *                 for k%6 unroll 6 {
  *                   vec n%64 {
- *                     c[k%6,n%64] += G[t,e] * X[t,k] * w[#t,n%64]
+ *                     c[k%6,n%64] += X[t,k] * w[#t,n%64]
  *                   }
  *                 }
  *               }
@@ -63,9 +63,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const w_lane = lane->scratch;
     const int *restrict const G_pos1 = call->view[0].level[1].pos;
     const int *restrict const G_crd1 = call->view[0].level[1].crd;
+    const float *restrict const G_val = call->view[0].val;
     const float *restrict const Y_val = call->view[2].val;
     float *restrict const W_val = call->view[3].val;
-    const float *restrict const G_val = call->view[0].val;
     const float *restrict const X_val = call->view[1].val;
 
     /* par n/64 */
@@ -82,13 +82,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     /* for t in G */
                     for (sc_i64 p = tile; p < tile_end; p++) {
                         const sc_i64 t = (sc_i64)G_crd1[p];
-                        /* vec n%64 { w[#t,n%64] = Y[t,n] } */
+                        /* vec n%64 { w[#t,n%64] = G[t,e] * Y[t,n] } */
+                        const float g = G_val[p];
                         const sc_i64 Y_at = t * Y_stride0 + n_block * 64;
                         const sc_i64 w_at = (p - tile) * 64;
-                        sc_store_f32x16(&w_lane[w_at], sc_load_f32x16(&Y_val[Y_at]));
-                        sc_store_f32x16(&w_lane[w_at + 16], sc_load_f32x16(&Y_val[Y_at + 16]));
-                        sc_store_f32x16(&w_lane[w_at + 32], sc_load_f32x16(&Y_val[Y_at + 32]));
-                        sc_store_f32x16(&w_lane[w_at + 48], sc_load_f32x16(&Y_val[Y_at + 48]));
+                        sc_store_f32x16(&w_lane[w_at], sc_splat_f32x16(g) * sc_load_f32x16(&Y_val[Y_at]));
+                        sc_store_f32x16(&w_lane[w_at + 16],
+                                        sc_splat_f32x16(g) * sc_load_f32x16(&Y_val[Y_at + 16]));
+                        sc_store_f32x16(&w_lane[w_at + 32],
+                                        sc_splat_f32x16(g) * sc_load_f32x16(&Y_val[Y_at + 32]));
+                        sc_store_f32x16(&w_lane[w_at + 48],
+                                        sc_splat_f32x16(g) * sc_load_f32x16(&Y_val[Y_at + 48]));
                     }
                     /* for k/6 */
                     for (sc_i64 k_block = 0; k_block < 96; k_block += 6) {
@@ -153,55 +157,43 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         for (sc_i64 p = tile; p < tile_end; p++) {
                             const sc_i64 t = (sc_i64)G_crd1[p];
                             /* for k%6 unroll 6 */
-                            /* vec n%64 { c[k%6,n%64] += G[t,e] * X[t,k] * w[#t,n%64] } */
-                            const float g = G_val[p];
+                            /* vec n%64 { c[k%6,n%64] += X[t,k] * w[#t,n%64] } */
                             const float x = X_val[t * X_stride0 + k_block];
-                            const float factor = g * x;
                             const sc_i64 w_at = (p - tile) * 64;
-                            c = c + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at]);
-                            c_1 = c_1 + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at + 16]);
-                            c_2 = c_2 + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at + 32]);
-                            c_3 = c_3 + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at + 48]);
-                            const float g_1 = G_val[p];
+                            c = c + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at]);
+                            c_1 = c_1 + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at + 16]);
+                            c_2 = c_2 + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at + 32]);
+                            c_3 = c_3 + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at + 48]);
                             const float x_1 = X_val[t * X_stride0 + k_block + 1];
-                            const float factor_1 = g_1 * x_1;
                             const sc_i64 w_at_1 = (p - tile) * 64;
-                            c_4 = c_4 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1]);
-                            c_5 = c_5 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1 + 16]);
-                            c_6 = c_6 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1 + 32]);
-                            c_7 = c_7 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1 + 48]);
-                            const float g_2 = G_val[p];
+                            c_4 = c_4 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1]);
+                            c_5 = c_5 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1 + 16]);
+                            c_6 = c_6 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1 + 32]);
+                            c_7 = c_7 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1 + 48]);
                             const float x_2 = X_val[t * X_stride0 + k_block + 2];
-                            const float factor_2 = g_2 * x_2;
                             const sc_i64 w_at_2 = (p - tile) * 64;
-                            c_8 = c_8 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2]);
-                            c_9 = c_9 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2 + 16]);
-                            c_10 = c_10 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2 + 32]);
-                            c_11 = c_11 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2 + 48]);
-                            const float g_3 = G_val[p];
+                            c_8 = c_8 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2]);
+                            c_9 = c_9 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2 + 16]);
+                            c_10 = c_10 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2 + 32]);
+                            c_11 = c_11 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2 + 48]);
                             const float x_3 = X_val[t * X_stride0 + k_block + 3];
-                            const float factor_3 = g_3 * x_3;
                             const sc_i64 w_at_3 = (p - tile) * 64;
-                            c_12 = c_12 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3]);
-                            c_13 = c_13 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3 + 16]);
-                            c_14 = c_14 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3 + 32]);
-                            c_15 = c_15 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3 + 48]);
-                            const float g_4 = G_val[p];
+                            c_12 = c_12 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3]);
+                            c_13 = c_13 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3 + 16]);
+                            c_14 = c_14 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3 + 32]);
+                            c_15 = c_15 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3 + 48]);
                             const float x_4 = X_val[t * X_stride0 + k_block + 4];
-                            const float factor_4 = g_4 * x_4;
                             const sc_i64 w_at_4 = (p - tile) * 64;
-                            c_16 = c_16 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&w_lane[w_at_4]);
-                            c_17 = c_17 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&w_lane[w_at_4 + 16]);
-                            c_18 = c_18 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&w_lane[w_at_4 + 32]);
-                            c_19 = c_19 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&w_lane[w_at_4 + 48]);
-                            const float g_5 = G_val[p];
+                            c_16 = c_16 + sc_splat_f32x16(x_4) * sc_load_f32x16(&w_lane[w_at_4]);
+                            c_17 = c_17 + sc_splat_f32x16(x_4) * sc_load_f32x16(&w_lane[w_at_4 + 16]);
+                            c_18 = c_18 + sc_splat_f32x16(x_4) * sc_load_f32x16(&w_lane[w_at_4 + 32]);
+                            c_19 = c_19 + sc_splat_f32x16(x_4) * sc_load_f32x16(&w_lane[w_at_4 + 48]);
                             const float x_5 = X_val[t * X_stride0 + k_block + 5];
-                            const float factor_5 = g_5 * x_5;
                             const sc_i64 w_at_5 = (p - tile) * 64;
-                            c_20 = c_20 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&w_lane[w_at_5]);
-                            c_21 = c_21 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&w_lane[w_at_5 + 16]);
-                            c_22 = c_22 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&w_lane[w_at_5 + 32]);
-                            c_23 = c_23 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&w_lane[w_at_5 + 48]);
+                            c_20 = c_20 + sc_splat_f32x16(x_5) * sc_load_f32x16(&w_lane[w_at_5]);
+                            c_21 = c_21 + sc_splat_f32x16(x_5) * sc_load_f32x16(&w_lane[w_at_5 + 16]);
+                            c_22 = c_22 + sc_splat_f32x16(x_5) * sc_load_f32x16(&w_lane[w_at_5 + 32]);
+                            c_23 = c_23 + sc_splat_f32x16(x_5) * sc_load_f32x16(&w_lane[w_at_5 + 48]);
                         }
                         /* for k%6 unroll 6 */
                         /* vec n%64 { W[e,k,n] = c[k%6,n%64] } */
@@ -279,39 +271,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 p = tile; p < tile_end; p++) {
                         const sc_i64 t = (sc_i64)G_crd1[p];
                         /* for k%6 unroll 6 */
-                        /* vec n%64 { c[k%6,n%64] += G[t,e] * X[t,k] * w[#t,n%64] } */
-                        const float g = G_val[p];
+                        /* vec n%64 { c[k%6,n%64] += X[t,k] * w[#t,n%64] } */
                         const float x = X_val[t * X_stride0 + 96];
-                        const float factor = g * x;
                         const sc_i64 w_at = (p - tile) * 64;
-                        c = c + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at]);
-                        c_1 = c_1 + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at + 16]);
-                        c_2 = c_2 + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at + 32]);
-                        c_3 = c_3 + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at + 48]);
-                        const float g_1 = G_val[p];
+                        c = c + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at]);
+                        c_1 = c_1 + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at + 16]);
+                        c_2 = c_2 + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at + 32]);
+                        c_3 = c_3 + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at + 48]);
                         const float x_1 = X_val[t * X_stride0 + 97];
-                        const float factor_1 = g_1 * x_1;
                         const sc_i64 w_at_1 = (p - tile) * 64;
-                        c_4 = c_4 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1]);
-                        c_5 = c_5 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1 + 16]);
-                        c_6 = c_6 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1 + 32]);
-                        c_7 = c_7 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1 + 48]);
-                        const float g_2 = G_val[p];
+                        c_4 = c_4 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1]);
+                        c_5 = c_5 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1 + 16]);
+                        c_6 = c_6 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1 + 32]);
+                        c_7 = c_7 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1 + 48]);
                         const float x_2 = X_val[t * X_stride0 + 98];
-                        const float factor_2 = g_2 * x_2;
                         const sc_i64 w_at_2 = (p - tile) * 64;
-                        c_8 = c_8 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2]);
-                        c_9 = c_9 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2 + 16]);
-                        c_10 = c_10 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2 + 32]);
-                        c_11 = c_11 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2 + 48]);
-                        const float g_3 = G_val[p];
+                        c_8 = c_8 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2]);
+                        c_9 = c_9 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2 + 16]);
+                        c_10 = c_10 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2 + 32]);
+                        c_11 = c_11 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2 + 48]);
                         const float x_3 = X_val[t * X_stride0 + 99];
-                        const float factor_3 = g_3 * x_3;
                         const sc_i64 w_at_3 = (p - tile) * 64;
-                        c_12 = c_12 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3]);
-                        c_13 = c_13 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3 + 16]);
-                        c_14 = c_14 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3 + 32]);
-                        c_15 = c_15 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3 + 48]);
+                        c_12 = c_12 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3]);
+                        c_13 = c_13 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3 + 16]);
+                        c_14 = c_14 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3 + 32]);
+                        c_15 = c_15 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3 + 48]);
                     }
                     /* for k%6 unroll 6 */
                     /* vec n%64 { W[e,k,n] = c[k%6,n%64] } */
@@ -346,10 +330,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 tile_end = sc_min_i64(tile + 256, G_hi);
                     for (sc_i64 p = tile; p < tile_end; p++) {
                         const sc_i64 t = (sc_i64)G_crd1[p];
+                        const float g = G_val[p];
                         const sc_i64 Y_at = t * Y_stride0 + 128;
                         const sc_i64 w_at = (p - tile) * 64;
-                        sc_store_f32x16(&w_lane[w_at], sc_load_f32x16(&Y_val[Y_at]));
-                        sc_store_f32x16(&w_lane[w_at + 16], sc_load_f32x16(&Y_val[Y_at + 16]));
+                        sc_store_f32x16(&w_lane[w_at], sc_splat_f32x16(g) * sc_load_f32x16(&Y_val[Y_at]));
+                        sc_store_f32x16(&w_lane[w_at + 16],
+                                        sc_splat_f32x16(g) * sc_load_f32x16(&Y_val[Y_at + 16]));
                     }
                     for (sc_i64 k_block = 0; k_block < 96; k_block += 6) {
                         f32x16 c = (f32x16){0};
@@ -384,42 +370,30 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         c_11 = sc_load_f32x16(&W_val[W_at_5 + 16]);
                         for (sc_i64 p = tile; p < tile_end; p++) {
                             const sc_i64 t = (sc_i64)G_crd1[p];
-                            const float g = G_val[p];
                             const float x = X_val[t * X_stride0 + k_block];
-                            const float factor = g * x;
                             const sc_i64 w_at = (p - tile) * 64;
-                            c = c + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at]);
-                            c_1 = c_1 + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at + 16]);
-                            const float g_1 = G_val[p];
+                            c = c + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at]);
+                            c_1 = c_1 + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at + 16]);
                             const float x_1 = X_val[t * X_stride0 + k_block + 1];
-                            const float factor_1 = g_1 * x_1;
                             const sc_i64 w_at_1 = (p - tile) * 64;
-                            c_2 = c_2 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1]);
-                            c_3 = c_3 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1 + 16]);
-                            const float g_2 = G_val[p];
+                            c_2 = c_2 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1]);
+                            c_3 = c_3 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1 + 16]);
                             const float x_2 = X_val[t * X_stride0 + k_block + 2];
-                            const float factor_2 = g_2 * x_2;
                             const sc_i64 w_at_2 = (p - tile) * 64;
-                            c_4 = c_4 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2]);
-                            c_5 = c_5 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2 + 16]);
-                            const float g_3 = G_val[p];
+                            c_4 = c_4 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2]);
+                            c_5 = c_5 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2 + 16]);
                             const float x_3 = X_val[t * X_stride0 + k_block + 3];
-                            const float factor_3 = g_3 * x_3;
                             const sc_i64 w_at_3 = (p - tile) * 64;
-                            c_6 = c_6 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3]);
-                            c_7 = c_7 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3 + 16]);
-                            const float g_4 = G_val[p];
+                            c_6 = c_6 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3]);
+                            c_7 = c_7 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3 + 16]);
                             const float x_4 = X_val[t * X_stride0 + k_block + 4];
-                            const float factor_4 = g_4 * x_4;
                             const sc_i64 w_at_4 = (p - tile) * 64;
-                            c_8 = c_8 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&w_lane[w_at_4]);
-                            c_9 = c_9 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&w_lane[w_at_4 + 16]);
-                            const float g_5 = G_val[p];
+                            c_8 = c_8 + sc_splat_f32x16(x_4) * sc_load_f32x16(&w_lane[w_at_4]);
+                            c_9 = c_9 + sc_splat_f32x16(x_4) * sc_load_f32x16(&w_lane[w_at_4 + 16]);
                             const float x_5 = X_val[t * X_stride0 + k_block + 5];
-                            const float factor_5 = g_5 * x_5;
                             const sc_i64 w_at_5 = (p - tile) * 64;
-                            c_10 = c_10 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&w_lane[w_at_5]);
-                            c_11 = c_11 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&w_lane[w_at_5 + 16]);
+                            c_10 = c_10 + sc_splat_f32x16(x_5) * sc_load_f32x16(&w_lane[w_at_5]);
+                            c_11 = c_11 + sc_splat_f32x16(x_5) * sc_load_f32x16(&w_lane[w_at_5 + 16]);
                         }
                         const sc_i64 W_at_6 = e * W_stride0 + k_block * W_stride1 + 128;
                         sc_store_f32x16(&W_val[W_at_6], c);
@@ -462,30 +436,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     c_7 = sc_load_f32x16(&W_val[W_at_3 + 16]);
                     for (sc_i64 p = tile; p < tile_end; p++) {
                         const sc_i64 t = (sc_i64)G_crd1[p];
-                        const float g = G_val[p];
                         const float x = X_val[t * X_stride0 + 96];
-                        const float factor = g * x;
                         const sc_i64 w_at = (p - tile) * 64;
-                        c = c + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at]);
-                        c_1 = c_1 + sc_splat_f32x16(factor) * sc_load_f32x16(&w_lane[w_at + 16]);
-                        const float g_1 = G_val[p];
+                        c = c + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at]);
+                        c_1 = c_1 + sc_splat_f32x16(x) * sc_load_f32x16(&w_lane[w_at + 16]);
                         const float x_1 = X_val[t * X_stride0 + 97];
-                        const float factor_1 = g_1 * x_1;
                         const sc_i64 w_at_1 = (p - tile) * 64;
-                        c_2 = c_2 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1]);
-                        c_3 = c_3 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&w_lane[w_at_1 + 16]);
-                        const float g_2 = G_val[p];
+                        c_2 = c_2 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1]);
+                        c_3 = c_3 + sc_splat_f32x16(x_1) * sc_load_f32x16(&w_lane[w_at_1 + 16]);
                         const float x_2 = X_val[t * X_stride0 + 98];
-                        const float factor_2 = g_2 * x_2;
                         const sc_i64 w_at_2 = (p - tile) * 64;
-                        c_4 = c_4 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2]);
-                        c_5 = c_5 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&w_lane[w_at_2 + 16]);
-                        const float g_3 = G_val[p];
+                        c_4 = c_4 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2]);
+                        c_5 = c_5 + sc_splat_f32x16(x_2) * sc_load_f32x16(&w_lane[w_at_2 + 16]);
                         const float x_3 = X_val[t * X_stride0 + 99];
-                        const float factor_3 = g_3 * x_3;
                         const sc_i64 w_at_3 = (p - tile) * 64;
-                        c_6 = c_6 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3]);
-                        c_7 = c_7 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&w_lane[w_at_3 + 16]);
+                        c_6 = c_6 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3]);
+                        c_7 = c_7 + sc_splat_f32x16(x_3) * sc_load_f32x16(&w_lane[w_at_3 + 16]);
                     }
                     const sc_i64 W_at_4 = e * W_stride0 + W_stride1 * 96 + 128;
                     sc_store_f32x16(&W_val[W_at_4], c);

@@ -298,6 +298,10 @@ SC_INLINE i32x16 sc_masked_i32x16(const int *p, sc_i64 bits)
     i32x16 r = {0};
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
+#elif defined(__AVX2__)
+    const i32x16 bit = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768},
+        in = (bit & (int)bits) != 0;
+    __asm__("vmaskmovps %1, %2, %0" : "=x"(r) : "m"(*(const i32x16u *)p), "x"(in));
 #else
     if ((bits & 65535) == 65535)
         r = *(const i32x16u *)p;
@@ -311,6 +315,10 @@ SC_INLINE f32x16 sc_masked_f32x16(const float *p, sc_i64 bits)
     f32x16 r = {0};
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     __asm__("vmovups %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+#elif defined(__AVX2__)
+    const i32x16 bit = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768},
+        in = (bit & (int)bits) != 0;
+    __asm__("vmaskmovps %1, %2, %0" : "=x"(r) : "m"(*(const f32x16u *)p), "x"(in));
 #else
     if ((bits & 65535) == 65535)
         r = *(const f32x16u *)p;

@@ -47,6 +47,9 @@ SC_INLINE f64x8 sc_masked_f64x8(const double *p, sc_i64 bits)
     f64x8 r = {0};
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     __asm__("vmovupd %1, %0%{%2%}%{z%}" : "=v"(r) : "m"(*(const f64x8u *)p), "Yk"((unsigned short)bits));
+#elif defined(__AVX2__)
+    const i64x8 bit = {1, 2, 4, 8, 16, 32, 64, 128}, in = (bit & (int)bits) != 0;
+    __asm__("vmaskmovpd %1, %2, %0" : "=x"(r) : "m"(*(const f64x8u *)p), "x"(in));
 #else
     if ((bits & 255) == 255)
         r = *(const f64x8u *)p;

@@ -112,7 +112,7 @@ static bool alive(EffectSearch *, const Nest *, uint64_t absent);
 
 /* The workspace has a slot for each position of the loop; where that is the one below a position of the level above,
  * a slot of that level's index is one. */
-static bool has_slot_of(const Nest *loop, const Tensor *work)
+bool loop_has_slot(const Nest *loop, const Tensor *work)
 {
     bool slot = work_has_slot(work, loop->ix.var);
     for (int k = nest_loop_level(loop); k > 0 && sc_kind_of(&loop->in->format.level[k])->one; k--)
@@ -126,7 +126,7 @@ static bool fills_visited(const EffectSearch *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     if (!s->missing || t->role != T_WORK) return false;
-    return has_slot_of(s->missing, t) ||
+    return loop_has_slot(s->missing, t) ||
            (a->reduce == O_CONST && expr_vars(a->lhs) >> s->missing->ix.var & 1);
 }
 

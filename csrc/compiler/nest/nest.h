@@ -79,6 +79,8 @@ bool nest_alive(Prog *, const Nest *, uint64_t absent);
 /* Whether a loop that does not visit coordinates where these are absent leaves a value out. What workspaces have
  * there may be anything: they are read at the coordinates that were visited. */
 bool loop_misses(Prog *, const Nest *loop, uint64_t absent);
+/* Whether a workspace has a slot for each position of a loop in a tensor. */
+bool loop_has_slot(const Nest *loop, const Tensor *work);
 /* What the nest still does outside is the same for every coordinate of var, and reduced. */
 bool nest_repeats(Prog *, const Nest *, int var, uint64_t absent);
 /* The nest does the same with either set absent. */

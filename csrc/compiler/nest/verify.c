@@ -171,6 +171,15 @@ static void enter_merge(NestVerifier *v, Scene *s, const Nest *n)
     }
 }
 
+/* With what has a slot for each position of the loop and is filled from those tensors alone. */
+static uint64_t with_slots(const NestVerifier *v, const Nest *n, uint64_t absent)
+{
+    for (int k = 0; k < v->p->ntensor; k++)
+        if (v->use[k].scope == READING && loop_has_slot(n, v->p->tensor[k]))
+            absent = work_absent(v->p, v->use[k].work, absent);
+    return absent;
+}
+
 /* A loop in a tensor, or a merge, leaves out coordinates: nothing may be left to do there, or, with `rest`, the same at
  * each of them. */
 static void check_visits(NestVerifier *v, const Scene *outer, const Nest *n)
@@ -181,6 +190,7 @@ static void check_visits(NestVerifier *v, const Scene *outer, const Nest *n)
     if (n->in && sc_kind_of(&n->in->format.level[outer->known.level[prog_id(p, n->in)]])->crd && !n->by)
         all = tensor_bit(p, n->in);
     for (int m = 0; m < n->nmerge && !verify_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
+    if (n->in) all = with_slots(v, n, all);
     if (!all || !loop_misses(p, n, all)) return;
     if (n->rest && nest_repeats(p, n->body, n->ix.var, all)) return;
     if (n->rest)
@@ -297,6 +307,7 @@ static void walk_blocks(NestVerifier *v, const Scene *s, const Nest *n, Visit *f
     const int k = prog_id(v->p, n->work);
     verify_workspace(v, s, n->work);
     v->use[k].depth = s->nloop;
+    v->use[k].work = n;
     v->use[k].scope = FILLING;
     fill(v, s, n->body);
     if (!v->use[k].writes) fail(v->p, SC_EVALUE, -1, "schedule: nothing fills workspace %s", n->work->name);

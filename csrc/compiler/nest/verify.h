@@ -23,6 +23,7 @@ typedef struct {
     Prog *p;
     struct {
         Scope scope;
+        const Nest *work;   /* where it is opened */
         int depth;          /* loops around the workspace */
         int writes, kernel; /* assignments; the kernel of the last one */
         Op reduce;

@@ -239,13 +239,13 @@ static Nest *levels(Prog *p, Tensor *a, int from, int to, Nest *body)
     return body;
 }
 
-/* What stands inside of the sums over dense indices, or outside of them. */
-static Expr *factors(const Gather *g, bool inside)
+/* The product of the factors that have some of these indices, or of the others. */
+static Expr *factors(const Gather *g, uint32_t vars, bool with)
 {
     Part part[MAXFACTOR];
     int n = 0;
     for (int k = 0; k < g->nfactor; k++)
-        if (((expr_vars(g->factor[k].e) & g->summed) != 0) == inside) part[n++] = g->factor[k];
+        if (((expr_vars(g->factor[k].e) & vars) != 0) == with) part[n++] = g->factor[k];
     return expr_product(g->p, n, part);
 }
 
@@ -267,7 +267,8 @@ static Nest *tile(const Gather *g, Expr *inside)
     Expr *sum = work_access(p, c);
     Nest *fill = loops(p, g->summed,
                        each_row(g, along(g, sum, O_ADD, schedule_scalars_first(p, O_ADD, inside, g->vec))));
-    Expr *out = schedule_scalars_first(p, O_ADD, expr_new(p, O_MUL, factors(g, false), sum), g->vec);
+    Expr *out =
+        schedule_scalars_first(p, O_ADD, expr_new(p, O_MUL, factors(g, g->summed, false), sum), g->vec);
     Nest *n = nest_work(p, c, fill, each_row(g, along(g, g->assign->lhs, O_ADD, out)));
     n = nest_loop(p, L_FOR, index_whole(g->rows), g->a, n);
     n->by = tile_rows(g);
@@ -335,7 +336,7 @@ Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     choose_width(&g, g.reads != 0);
     while (g.width > lanes_of(&g) && tile_rows(&g) * g.width > TILE * most_width(&g))
         g.width /= 2; /* registers */
-    Expr *inside = factors(&g, true);
+    Expr *inside = factors(&g, g.summed, true);
     Nest *n = packs(&g) ? packed_panel(&g, inside) : tile(&g, inside);
     n = loops(p, g.kept & ~g.stored & ~(1u << g.vec), n);
     n = levels(p, g.a, 0, row_level(&g, &g.a->format), n);
@@ -408,35 +409,38 @@ static Nest *by_blocks(const Gather *g, const Gather *by, int near)
     return nest_work(p, w, n, all);
 }
 
-/* The dense factor along the vector whose rows entries choose, where a panel of the rows of one fibre serves many tiles. */
-static Expr *panel_of_rows(const Gather *g, int first)
+/* Whether a dense factor along the vector has rows that entries choose, and a panel of those of one fibre serves many
+ * tiles. */
+static bool panels_suit(const Gather *g, int first)
 {
     const Tensor *a = g->a;
     const int last = a->format.nlevel - 1, v = tensor_level_index(a, last).var;
-    if (first != last || !sc_kind_of(&a->format.level[last])->pos) return NULL;
-    if (entries_each(g, g->kept) < PANEL || g->p->var[g->rows].extent < PANEL) return NULL;
-    Expr *found = NULL;
+    if (first != last || !sc_kind_of(&a->format.level[last])->pos) return false;
+    if (entries_each(g, g->kept) < PANEL || g->p->var[g->rows].extent < PANEL) return false;
+    const Expr *found = NULL;
     for (int k = 0; k < g->nfactor; k++) {
         Expr *e = g->factor[k].e;
         if (!in(expr_vars(e), g->vec)) continue;
-        if (found || g->factor[k].under || !is_dense(e) || expr_unit_var(e) != g->vec) return NULL;
+        if (found || g->factor[k].under || !is_dense(e) || expr_unit_var(e) != g->vec) return false;
         found = e;
     }
-    return found && expr_vars(found) == (1u << v | 1u << g->vec) ? found : NULL;
+    return found && expr_vars(found) == (1u << v | 1u << g->vec);
 }
 
-/* for t in A by NEAR { work w { its rows of y } then { the tiles, result += c } } */
-static Nest *by_panels(const Gather *g, int first, Expr *y)
+/* for t in A by NEAR { work w { its rows of y, times what else all tiles share } then { the tiles, result += c } } */
+static Nest *by_panels(const Gather *g, int first)
 {
     Prog *p = g->p;
     const Index t = tensor_level_index(g->a, first);
     Tensor *w = work_new(p, "w", W_LANE);
     work_slot(w, (Index){.var = t.var, .slot = 1});
     work_slot(w, columns(g, SC_MOD));
-    Expr *panel = work_access(p, w);
-    Nest *pack = nest_loop(p, L_FOR, t, g->a, along(g, panel, O_CONST, y));
+    const uint32_t apart = 1u << g->rows | g->summed;
+    Expr *panel = work_access(p, w),
+         *shared = schedule_scalars_first(p, O_ADD, factors(g, apart, false), g->vec);
+    Nest *pack = nest_loop(p, L_FOR, t, g->a, along(g, panel, O_CONST, shared));
     Gather inside = *g;
-    inside.product = expr_replace(p, g->product, y, panel);
+    inside.product = expr_new(p, O_MUL, factors(g, apart, true), panel);
     Nest *n =
         nest_work(p, w, pack, tiles_of_rows(g, L_FOR, accumulated(&inside, first, g->assign->lhs, O_ADD)));
     n = nest_loop(p, L_FOR, t, g->a, n);
@@ -460,9 +464,8 @@ Nest *schedule_outer(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     if (blocks) return by_blocks(&g, &by, near);
     int first = 0;
     while (in(g.kept, tensor_level_index(g.a, first).var)) first++;
-    Expr *y = panel_of_rows(&g, first);
-    if (y) {
-        Nest *n = levels(p, g.a, 0, first, loops(p, beside(&g), by_panels(&g, first, y)));
+    if (panels_suit(&g, first)) {
+        Nest *n = levels(p, g.a, 0, first, loops(p, beside(&g), by_panels(&g, first)));
         return nest_loop(p, L_PAR, columns(&g, SC_DIV), NULL, n);
     }
     Nest *n = levels(p, g.a, 0, first,
