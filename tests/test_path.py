@@ -308,7 +308,7 @@ def sparser(seed: int) -> scorch.SparseTensor:
 def test_terms_of_a_sparse_result_are_computed_first_and_merged(text, form):
     a, b, c = (sparser(seed).convert(form).requires_grad_() for seed in range(3))
     made = scorch.evaluate(text, A=a, B=b, C=c)
-    if form == "csr":
+    if form == "csr" and (64 in native.widths() or "l" in text):
         steps = str(scorch.explain(text, A=a, B=b, C=c))
         assert steps.startswith("t1[") and re.search(r"R\[.*\] = .*t1\[", steps)
     again = scorch.evaluate(text, A=a, B=b, C=c, schedule="path()")

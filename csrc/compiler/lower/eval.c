@@ -450,6 +450,8 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
     if (total) lower_assign(l, n->eval.lhs, n->eval.reduce, total);
 }
 
+#define SUMS 4 /* side by side, at most */
+
 /* A vector accumulator for each reduction of a loop whose extent is known at run time only. */
 typedef struct {
     Local *sum[8];
@@ -508,36 +510,48 @@ static void run_piece(Low *l, const Nest *n, Val *at, int lanes, int copies, Par
     v->off = 0;
 }
 
-/* What is left where a bit of `rest` is set: `lanes` more, behind those of the bits above. */
-static void run_bit(Low *l, const Nest *n, Val *full, Val *rest, int lanes, PartialSums *sums)
+/* What is left where a bit of `rest` is set: so many vectors more, behind those of the bits above. */
+static void run_bit(Low *l, const Nest *n, Val *full, Val *rest, int lanes, int copies, PartialSums *sums)
 {
     Prog *p = l->p;
+    const int bit = lanes * copies;
     Stmt *tail = lower_put(l, S_IF), **outer = l->tail;
-    tail->a = val_op(p, O_NE, val_op(p, O_AND, rest, val_int(p, lanes)), val_int(p, 0));
+    tail->a = val_op(p, O_NE, val_op(p, O_AND, rest, val_int(p, bit)), val_int(p, 0));
     l->tail = &tail->body;
-    Val *before = val_op(p, O_AND, rest, val_int(p, ~(2 * lanes - 1)));
+    Val *before = val_op(p, O_AND, rest, val_int(p, ~(2 * bit - 1)));
     Val *at = lower_let(l, p->var[n->ix.var].name, plus(l, full, before));
-    run_piece(l, n, at, lanes, 1, sums);
+    run_piece(l, n, at, lanes, copies, sums);
     l->tail = outer;
 }
 
 /* The copies of a sum become one. */
-static void join_sums(Low *l, PartialSums *sums)
+static void join_sums(Low *l, PartialSums *sums, int copies)
 {
-    for (int k = 0; k < sums[1].n; k++) {
-        Local *sum = sums[0].sum[k];
-        Val *v = val_op(l->p, sums[0].op[k], val_local(l->p, sum), val_local(l->p, sums[1].sum[k]));
-        lower_set(l, sum, v);
-    }
+    for (int u = 1; u < copies; u++)
+        for (int k = 0; k < sums[u].n; k++) {
+            Local *sum = sums[0].sum[k];
+            Val *v = val_op(l->p, sums[0].op[k], val_local(l->p, sum), val_local(l->p, sums[u].sum[k]));
+            lower_set(l, sum, v);
+        }
 }
 
-/* Two sums hide what an addition takes where coordinates pick what is read. */
+/* Sums side by side hide what an addition takes: two where coordinates pick what is read, four of one that runs over
+ * many vectors. */
+static int copies_of(const Low *l, const Nest *n, bool picks, int lanes)
+{
+    enum { MANY = 16 };
+    const bool sum = n->body->op == N_EVAL && !depends(l, n->body->eval.lhs);
+    if (picks) return 2;
+    const int64_t extent = l->e.vec.fibre || n->ix.part != SC_WHOLE ? 0 : l->p->var[n->ix.var].extent;
+    return sum && extent >= MANY * lanes ? SUMS : 1;
+}
+
 static void run_vec(Low *l, const Nest *n, Val *extent, bool picks)
 {
     Prog *p = l->p;
-    PartialSums sums[2] = {{.n = 0}, {.n = 0}};
-    const int copies = picks ? 2 : 1;
+    PartialSums sums[SUMS] = {{.n = 0}};
     const int lanes = picks ? prog_picked_lanes(p) : p->vector_bytes / (int)sc_dtype_size(p->type);
+    const int copies = copies_of(l, n, picks, lanes);
     l->e.vec.lanes = lanes;
     for (int u = 0; u < copies; u++) each_eval(l, n->body, open_sum, &sums[u]);
     Val *rest = lower_let(l, "rest", val_op(p, O_MOD, extent, val_int(p, copies * lanes)));
@@ -547,12 +561,13 @@ static void run_vec(Low *l, const Nest *n, Val *extent, bool picks)
     Stmt *s = lower_for(l, name, val_int(p, 0), full, copies * lanes, &outer);
     run_piece(l, n, val_local(p, s->local), lanes, copies, sums);
     l->tail = outer;
-    if (picks) run_bit(l, n, full, rest, lanes, sums), join_sums(l, sums);
+    for (int c = copies / 2; c; c /= 2) run_bit(l, n, full, rest, lanes, c, sums);
+    join_sums(l, sums, copies);
     sums[0].n = 0;
     l->e.vec.lanes = lanes;
     each_eval(l, n->body, close_sum, sums);
     const int least = picks ? lanes / 2 : 1;
-    for (int b = lanes / 2; b >= least; b /= 2) run_bit(l, n, full, rest, b, NULL);
+    for (int b = lanes / 2; b >= least; b /= 2) run_bit(l, n, full, rest, b, 1, NULL);
     if (least == 1) return;
     Val *from = plus(l, full, val_op(p, O_AND, rest, val_int(p, ~(least - 1))));
     s = lower_for(l, name, from, extent, 1, &outer);
