@@ -194,21 +194,22 @@ static const char expansion[] =
     "    return r;\n}\n";
 
 /* Without masks of their own, two instructions make them of bits. */
-static const char masked[] = "SC_INLINE `V sc_masked_`V(const `C *p, sc_i64 bits)\n{\n"
-                             "    `V r = {0};\n"
-                             "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
-                             "    __asm__(\"`Y %1, %0%{%2%}%{z%}\" : \"=v\"(r) : \"m\"(*(const `Vu *)p), "
-                             "\"Yk\"((unsigned short)bits));\n"
-                             "#elif defined(__AVX2__)\n"
-                             "    const `K bit = {`P}, in = (bit & (int)bits) != 0;\n"
-                             "    __asm__(\"`Z %1, %2, %0\" : \"=x\"(r) : \"m\"(*(const `Vu *)p), \"x\"(in));\n"
-                             "#else\n"
-                             "    if ((bits & `B) == `B)\n"
-                             "        r = *(const `Vu *)p;\n"
-                             "    else\n"
-                             "        for (int k = 0; k < `L; k++) r[k] = bits >> k & 1 ? p[k] : 0;\n"
-                             "#endif\n"
-                             "    return r;\n}\n";
+static const char masked[] =
+    "SC_INLINE `V sc_masked_`V(const `C *p, sc_i64 bits)\n{\n"
+    "    `V r = {0};\n"
+    "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
+    "    __asm__(\"`Y %1, %0%{%2%}%{z%}\" : \"=v\"(r) : \"m\"(*(const `Vu *)p), "
+    "\"Yk\"((unsigned short)bits));\n"
+    "#elif defined(__AVX2__)\n"
+    "    const `K bit = {`P}, in = (bit & (int)bits) != 0;\n"
+    "    __asm__(\"`Z %1, %2, %0\" : \"=x\"(r) : \"m\"(*(const `Vu *)p), \"x\"(in));\n"
+    "#else\n"
+    "    if ((bits & `B) == `B)\n"
+    "        r = *(const `Vu *)p;\n"
+    "    else\n"
+    "        for (int k = 0; k < `L; k++) r[k] = bits >> k & 1 ? p[k] : 0;\n"
+    "#endif\n"
+    "    return r;\n}\n";
 
 static const char put[] =
     "SC_INLINE void sc_put_`V(`C *p, sc_i64 bits, `V x)\n{\n"
