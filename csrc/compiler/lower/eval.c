@@ -536,14 +536,14 @@ static void join_sums(Low *l, PartialSums *sums, int copies)
 }
 
 /* Sums side by side hide what an addition takes: two where coordinates pick what is read, four of one that runs over
- * many vectors. */
+ * many vectors, which extents of one bucket do alike. */
 static int copies_of(const Low *l, const Nest *n, bool picks, int lanes)
 {
     enum { MANY = 16 };
     const bool sum = n->body->op == N_EVAL && !depends(l, n->body->eval.lhs);
     if (picks) return 2;
     const int64_t extent = l->e.vec.fibre || n->ix.part != SC_WHOLE ? 0 : l->p->var[n->ix.var].extent;
-    return sum && extent >= MANY * lanes ? SUMS : 1;
+    return sum && extent > MANY * lanes ? SUMS : 1;
 }
 
 static void run_vec(Low *l, const Nest *n, Val *extent, bool picks)
