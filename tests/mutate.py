@@ -71,6 +71,9 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/list.c", "val_op(l->p, O_MIN, val_op(l->p, O_SUB, end, at), num(l, lanes))",
         "num(l, lanes)",
     ),
+    "a key goes one place too far": (
+        "compiler/emit/sort.c", "r -= v[a] > (", "r -= v[a] >= (",
+    ),
     "the last of equal coordinates is not added": (
         "compiler/emit/sort.c", "for (int d = 1; d < most; d++)", "for (int d = 1; d < most - 1; d++)",
     ),

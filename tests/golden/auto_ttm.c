@@ -249,7 +249,7 @@ SC_INLINE sc_i64 sc_unite_few(int *key, float *term, sc_i64 n, sc_i64 most, int 
     return at;
 }
 #endif
-static __attribute__((noinline)) sc_i64 sc_unite_f32(int *key, float *value, sc_i64 n, sc_i64 most)
+static __attribute__((noinline)) sc_i64 sc_unite_f32x16(int *key, float *value, sc_i64 n, sc_i64 most)
 {
 #ifdef __AVX512F__
     if (n <= 16) return sc_unite_few(key, value, n, most, 1);
@@ -257,7 +257,8 @@ static __attribute__((noinline)) sc_i64 sc_unite_f32(int *key, float *value, sc_
     if (n <= 64 && most <= 17) return sc_unite_few(key, value, n, most, 4);
     return sc_unite_few(key, value, n, most, n <= 128 ? 8 : 16);
 #else
-    int spare[256], before = -1;
+    int spare[256];
+    int before = -1;
     float term[256], sum = 0;
     sc_i64 at = -1;
     (void)most;
@@ -542,7 +543,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     }
                 }
                 if (runs > 1) {
-                    w_n = sc_unite_f32(w_key, w_terms, w_n, runs);
+                    w_n = sc_unite_f32x16(w_key, w_terms, w_n, runs);
                 }
                 /* for l in w */
                 for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x += 16) {

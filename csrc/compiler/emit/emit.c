@@ -94,6 +94,18 @@ static void turn(Emit *e, const Stmt *s)
     emit_add(e, ");\n");
 }
 
+/* How wide a vector is decides how keys are sorted. */
+static void unite(Emit *e, const Stmt *s)
+{
+    const int bytes = e->p->vector_bytes ? e->p->vector_bytes : 16;
+    const uint8_t type = (uint8_t)s->spare->dtype;
+    sc_text_add(e->out, "%s = ", s->local->name);
+    emit_helper(e, H_UNITE, (Type){type, (uint8_t)(bytes / (int)sc_dtype_size(type))});
+    sc_text_add(e->out, "%s, %s, %s, ", s->buf->name, s->spare->name, s->local->name);
+    emit_value(e, s->a);
+    emit_add(e, ");\n");
+}
+
 /* Whether a loop may look at its end every time: it cannot change. */
 static bool steady(const Val *v)
 {
@@ -191,13 +203,7 @@ static void statement(Emit *e, const Stmt *s, int depth)
         emit_value(e, s->a);
         emit_add(e, ");\n");
         break;
-    case S_UNITE:
-        sc_text_add(e->out, "%s = ", s->local->name);
-        emit_helper(e, H_UNITE, (Type){(uint8_t)s->spare->dtype, 1});
-        sc_text_add(e->out, "%s, %s, %s, ", s->buf->name, s->spare->name, s->local->name);
-        emit_value(e, s->a);
-        emit_add(e, ");\n");
-        break;
+    case S_UNITE: unite(e, s); break;
     case S_FETCH:
         emit_add(e, "__builtin_prefetch(");
         emit_pointer(e, s->buf, s->a);

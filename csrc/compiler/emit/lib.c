@@ -61,7 +61,8 @@ void need_helper(Needs *n, Helper h, Type t)
     if (h == H_WIDE) need_type(n, (Type){SC_BF16, (uint8_t)(2 * t.lanes)});
     if (h == H_DOT)
         need_type(n, (Type){SC_BF16, t.lanes}), need_helper(n, H_WIDE, t), need_helper(n, H_FROM_BF16, t);
-    if (h == H_UNITE) need_helper(n, H_SORT, (Type){SC_I32, 1});
+    if (h == H_UNITE && t.lanes * sc_dtype_size((sc_dtype)t.dtype) == 64)
+        need_helper(n, H_SORT, (Type){SC_I32, 1});
     if (h == H_PICK) need_helper(n, H_PAIR, (Type){SC_I32, 1});
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);

@@ -3,7 +3,7 @@
  * Up to 256 keys of 32 bits go through networks of comparisons where vectors hold 16 of them: the lanes of each vector
  * are sorted, then sorted sequences of vectors are merged, two at a time (Batcher's bitonic networks). There is no
  * branch that depends on a key. What is left of the last vectors is the largest number there is. Everywhere else few
- * keys are inserted one by one, many are dealt out by their digits.
+ * keys are inserted one by one, or go where the number of smaller ones says, many are dealt out by their digits.
  *
  * Values of equal keys are added up behind the network, in the registers: keys carry the number of their place in the
  * lowest bits, by which values are brought in order, and where a key is another than in the lane before, the values of
@@ -211,15 +211,35 @@ static const char by_eight[] = "    unsigned long long r = 0, x;\n"
                                "    }\n"
                                "    return (sc_i64)r;\n";
 
+/* The place of a key is the number of smaller ones: nothing to predict. No two are alike. */
+static void ranks(sc_text *out, int bytes)
+{
+    sc_text_add(out,
+                "typedef int sc_ranks __attribute__((vector_size(%d), may_alias));\n"
+                "static void sc_sort_short(int *key, sc_i64 n)\n{\n"
+                "    sc_ranks v[%d], place[%d];\n"
+                "    const int *k = (const int *)v, *at = (const int *)place;\n"
+                "    v[(n - 1) / %d] = (sc_ranks){0};\n"
+                "    __builtin_memcpy(v, key, (unsigned long)n * sizeof *key);\n"
+                "    for (int a = 0; %d * a < n; a++) {\n"
+                "        sc_ranks r = {0};\n"
+                "        for (sc_i64 j = 0; j < n; j++) r -= v[a] > (sc_ranks){0} + k[j];\n"
+                "        place[a] = r;\n    }\n"
+                "    for (sc_i64 i = 0; i < n; i++) key[at[i]] = k[i];\n}\n",
+                bytes, 4 * FEW / bytes, 4 * FEW / bytes, bytes / 4, bytes / 4);
+}
+
+/* t has the lanes of a vector: lists are short where no network sorts them (lower/span.c). */
 static void unite_text(sc_text *out, Type t)
 {
-    const char *type = c_scalar(t.dtype), *name = sc_dtype_name((sc_dtype)t.dtype);
-    const bool few = t.dtype == SC_F32;
+    const char *type = c_scalar(t.dtype);
+    const int bytes = t.lanes * (int)sc_dtype_size((sc_dtype)t.dtype);
+    const bool wide = bytes == 64, few = wide && t.dtype == SC_F32;
     if (few) sc_text_add(out, "%s", unite_few);
-    sc_text_add(out,
-                "static __attribute__((noinline)) sc_i64 sc_unite_%s(int *key, %s *value, sc_i64 n, sc_i64 "
-                "most)\n{\n",
-                name, type);
+    if (!wide) ranks(out, bytes);
+    sc_text_add(out, "static __attribute__((noinline)) sc_i64 sc_unite_");
+    c_type(out, t);
+    sc_text_add(out, "(int *key, %s *value, sc_i64 n, sc_i64 most)\n{\n", type);
     if (few)
         sc_text_add(out, "#ifdef __AVX512F__\n"
                          "    if (n <= 16) return sc_unite_few(key, value, n, most, 1);\n"
@@ -227,15 +247,16 @@ static void unite_text(sc_text *out, Type t)
                          "    if (n <= 64 && most <= 17) return sc_unite_few(key, value, n, most, 4);\n"
                          "    return sc_unite_few(key, value, n, most, n <= 128 ? 8 : 16);\n"
                          "#else\n");
+    if (wide) sc_text_add(out, "    int spare[%d];\n", FEW);
     sc_text_add(out,
-                "    int spare[%d], before = -1;\n"
+                "    int before = -1;\n"
                 "    %s term[%d], sum = 0;\n"
                 "    sc_i64 at = -1;\n"
                 "    (void)most;\n"
                 "    for (sc_i64 i = 0; i < n; i++) {\n"
                 "        term[i] = value[i];\n"
                 "        key[i] = key[i] << 8 | (int)i;\n    }\n"
-                "    sc_sort_i32(key, spare, n);\n"
+                "    %s;\n"
                 "    for (sc_i64 i = 0; i < n; i++) {\n"
                 "        const int k = key[i] >> 8;\n"
                 "        const %s v = term[key[i] & 255];\n"
@@ -244,7 +265,8 @@ static void unite_text(sc_text *out, Type t)
                 "        key[at] = before = k;\n"
                 "        value[at] = sum;\n    }\n"
                 "    return at + 1;\n%s}\n",
-                FEW, type, FEW, type, few ? "#endif\n" : "");
+                type, FEW, wide ? "sc_sort_i32(key, spare, n)" : "sc_sort_short(key, n)", type,
+                few ? "#endif\n" : "");
 }
 
 static void marks_text(sc_text *out, bool vector)

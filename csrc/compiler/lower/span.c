@@ -8,7 +8,8 @@
  * list.c fills and reads it by vectors. Everything else goes into the bitmap, of which only the range is looked at. */
 #include "private.h"
 
-#define LIST 256 /* entries of a list */
+#define LIST 256 /* entries of a list .. */
+#define SHORT 32 /* .. where no network sorts more */
 /* Coordinates for each value written, up to which they lie close together, if there are few, and if there are more; from
  * which on a list is better. */
 #define CLOSE_FEW 64
@@ -64,7 +65,7 @@ bool span_applies(Low *l, const Nest *n)
 
 /* ---- memory ---- */
 bool span_lists(const Low *l, const Lane *a)
-{ return l->p->vector_bytes >= 64 && a->reduce == O_ADD && sc_dtype_size(a->work->dtype) >= 4; }
+{ return l->p->vector_bytes >= 32 && a->reduce == O_ADD && sc_dtype_size(a->work->dtype) >= 4; }
 
 /* The list comes first: where it lies does not depend on extents, which leaves registers to the loops. */
 void span_place(Low *l, Lane *a)
@@ -118,7 +119,8 @@ Val *span_prefers(Low *l, const Lane *a, Way way)
     }
     Val *wide = val_op(p, O_GT, range, times(l, n, num(l, SPARSE))),
         *ordered = val_op(p, O_EQ, now(l, a->span.runs), num(l, 1));
-    return val_op(p, O_AND, val_op(p, O_LE, n, num(l, LIST)), val_op(p, O_OR, wide, ordered));
+    const int most = p->vector_bytes >= 64 ? LIST : SHORT;
+    return val_op(p, O_AND, val_op(p, O_LE, n, num(l, most)), val_op(p, O_OR, wide, ordered));
 }
 
 /* ---- filling ---- */
