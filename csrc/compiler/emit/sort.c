@@ -212,11 +212,13 @@ static const char by_eight[] = "    unsigned long long r = 0, x;\n"
                                "    return (sc_i64)r;\n";
 
 /* The place of a key is the number of smaller ones: nothing to predict. No two are alike. */
-static void ranks(sc_text *out, int bytes)
+static void ranks(sc_text *out, Type t, int bytes)
 {
+    sc_text_add(out, "SC_INLINE void sc_ranked_");
+    c_type(out, t);
     sc_text_add(out,
-                "typedef int sc_ranks __attribute__((vector_size(%d), may_alias));\n"
-                "static void sc_sort_short(int *key, sc_i64 n)\n{\n"
+                "(int *key, sc_i64 n)\n{\n"
+                "    typedef int sc_ranks __attribute__((vector_size(%d), may_alias));\n"
                 "    sc_ranks v[%d], place[%d];\n"
                 "    const int *k = (const int *)v, *at = (const int *)place;\n"
                 "    v[(n - 1) / %d] = (sc_ranks){0};\n"
@@ -236,7 +238,7 @@ static void unite_text(sc_text *out, Type t)
     const int bytes = t.lanes * (int)sc_dtype_size((sc_dtype)t.dtype);
     const bool wide = bytes == 64, few = wide && t.dtype == SC_F32;
     if (few) sc_text_add(out, "%s", unite_few);
-    if (!wide) ranks(out, bytes);
+    if (!wide) ranks(out, t, bytes);
     sc_text_add(out, "static __attribute__((noinline)) sc_i64 sc_unite_");
     c_type(out, t);
     sc_text_add(out, "(int *key, %s *value, sc_i64 n, sc_i64 most)\n{\n", type);
@@ -256,7 +258,11 @@ static void unite_text(sc_text *out, Type t)
                 "    for (sc_i64 i = 0; i < n; i++) {\n"
                 "        term[i] = value[i];\n"
                 "        key[i] = key[i] << 8 | (int)i;\n    }\n"
-                "    %s;\n"
+                "    %s",
+                type, FEW, wide ? "sc_sort_i32(key, spare, n)" : "sc_ranked_");
+    if (!wide) c_type(out, t);
+    sc_text_add(out,
+                "%s;\n"
                 "    for (sc_i64 i = 0; i < n; i++) {\n"
                 "        const int k = key[i] >> 8;\n"
                 "        const %s v = term[key[i] & 255];\n"
@@ -265,8 +271,7 @@ static void unite_text(sc_text *out, Type t)
                 "        key[at] = before = k;\n"
                 "        value[at] = sum;\n    }\n"
                 "    return at + 1;\n%s}\n",
-                type, FEW, wide ? "sc_sort_i32(key, spare, n)" : "sc_sort_short(key, n)", type,
-                few ? "#endif\n" : "");
+                wide ? "" : "(key, n)", type, few ? "#endif\n" : "");
 }
 
 static void marks_text(sc_text *out, bool vector)
