@@ -3,6 +3,7 @@
 Schedules are given where the way matters, so that these tests are about the calls alone.
 """
 
+import native
 import numpy as np
 import pytest
 import scipy.sparse
@@ -250,7 +251,8 @@ def test_short_fibres_are_not_unrolled():
         torch.testing.assert_close(scorch.einsum("ijk,kr->ir", a, x), torch.einsum("ijk,kr->ir", d, x))
         return scorch.explain("ijk,kr->ir", a, x)
 
-    assert "unroll" in schedule(0.9) and "unroll" not in schedule(0.05)
+    often = "unroll 4" if 64 in native.widths() else "unroll"  # registers are fewer
+    assert often in schedule(0.9) and "unroll" not in schedule(0.05)
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.int64])
