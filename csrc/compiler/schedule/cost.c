@@ -367,10 +367,21 @@ static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused
     return t;
 }
 
+/* Two loops over tiles copy numbers that lie along one of them to where they lie along the other (lower/turn.c). */
+static bool turns_squares(const Spot *at, const Assign *a)
+{
+    const Loop *vec = at->loop + at->nloop - 1, *row = vec - 1;
+    if (at->nloop < 2 || a->reduce != O_CONST || a->rhs->op != O_ACCESS || !vec->vec) return false;
+    const int from = expr_runs_along(a->rhs), to = expr_runs_along(a->lhs);
+    const int r = row->ix.var, v = vec->ix.var;
+    return row->ix.part == SC_MOD && vec->ix.part == SC_MOD && r != v && (from == r ? to == v : from == v && to == r);
+}
+
 static void walk_eval(Cost *c, const Spot *at, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     const int id = prog_id(c->p, t);
+    c->turns = turns_squares(at, a);
     c->time += read_time(c, at, a->rhs, a->reduce == O_ADD);
     c->written[id] += at->trips;
     if (t->role == T_WORK && t->place == W_REG)

@@ -32,6 +32,7 @@ typedef struct {
     Prog *p;
     Machine m;
     double time;
+    bool turns;    /* squares are copied, through registers */
     double shared; /* of it, inside the parallel loop */
     bool assembles;
     int gathers;               /* workspaces that store what is written to them */

@@ -119,6 +119,10 @@ static bool shares_lines(const Cost *c, const Spot *at, const Expr *e, int k)
     return false;
 }
 
+/* A vector of numbers that lie across: one by one, or its part of a square that registers turn (lower/turn.c). */
+static double cost_across(const Cost *c, double kind)
+{ return c->turns ? kind + log2(lanes(c)) * c->m.flop : lanes(c) * c->m.across; }
+
 double cost_access(const Cost *c, const Spot *at, const Expr *e, bool read, double kind)
 {
     const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
@@ -127,7 +131,7 @@ double cost_access(const Cost *c, const Spot *at, const Expr *e, bool read, doub
     if (source_is_sparse(e->tensor) || (e->tensor->role == T_IN && e->tensor->like)) return trips * kind;
     const bool along = k >= 0 && expr_runs_along(e) == at->loop[k].ix.var;
     double each = kind;
-    if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
+    if (k >= 0 && !along) each = at->loop[k].vec ? cost_across(c, kind) : fmax(kind, c->m.across);
     if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, c->m.across);
     double far = distance(c, at, e, k);
     if (along && inner != k && !at->loop[k].vec) /* scalars of streams side by side: a line brings many */
