@@ -60,7 +60,9 @@ static sc_step *step(Low *l, sc_step_op op)
 typedef struct {
     const Nest *par;
     uint32_t bound;    /* variables bound by loops over stored coordinates */
+    uint32_t dense;    /* variables at all of whose coordinates a result is assigned */
     uint32_t assigned; /* dense results, and those like an operand, by arg */
+    uint32_t whole;    /* which of them have been assigned everywhere */
     uint32_t fill;     /* which of them must be filled first */
     const Prog *p;
     uint64_t sources; /* tensors that loops run over */
@@ -89,7 +91,8 @@ static void note_facts(const Nest *n, Facts *f)
     f->assigned |= 1u << t->arg;
     bool reduces = n->eval.reduce != O_CONST;
     bool misses = t->like ? f->sources & ~tensor_bit(f->p, t->like) : expr_vars(n->eval.lhs) & f->bound;
-    if (reduces || misses) {
+    if (!reduces && !misses) f->whole |= 1u << t->arg, f->dense |= t->like ? 0 : expr_vars(n->eval.lhs);
+    if (reduces || (misses && !in(f->whole, t->arg))) {
         f->fill |= 1u << t->arg;
         f->op[t->arg] = reduces ? n->eval.reduce : t->empty;
     }
@@ -109,7 +112,7 @@ static void facts(const Nest *n, Facts *f)
 }
 
 /* Units of the parallel loop: the positions of an operand's level 0 where there is one, which is returned. */
-static const Tensor *units(Low *l, sc_step *s, const Nest *par)
+static const Tensor *units(Low *l, sc_step *s, const Nest *par, uint32_t dense)
 {
     Prog *p = l->p;
     Tensor *t = par->nmerge ? par->merge[0] : par->in;
@@ -124,6 +127,7 @@ static const Tensor *units(Low *l, sc_step *s, const Nest *par)
     if (!t || t->role != T_IN || sc_format_is_dense(&t->format)) return NULL;
     const sc_levelspec *v = &t->format.level[0];
     if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return NULL;
+    if (!sc_kind_of(v)->crd && !weigh_by_entries(t, par->ix.var, dense)) return NULL;
     if (par->nmerge && sc_kind_of(v)->padded) return NULL; /* its padding has no coordinate to cut at */
     s->arg = (int16_t)t->arg;
     s->coords = par->nmerge > 0;
@@ -285,12 +289,12 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
     const Tensor *t = NULL;
     if (f.par) {
         base.strategy = SC_OWN;
-        t = units(l, &base, f.par);
+        t = units(l, &base, f.par, f.dense);
     }
     for (int k = 0; f.par && k < l->nshared; k++)
         if (l->shared[k].work->place == W_PRIVATE && nest_needs(l->p, n, l->shared[k].work, 0))
             base.sums = (uint8_t)(k + 1);
-    weigh_step(l, &base, t);
+    weigh_step(l, &base, t, f.dense);
     base.ncursor = (uint8_t)results_find(l, &base);
     l->leaves = base.nbound > 0 || (base.ncursor && count_steps(l, &base));
     sc_step *s = step(l, SC_STEP_KERNEL);

@@ -411,8 +411,11 @@ void span_read(Low *, Lane *);                            /* W_LIST: sorts and s
 Val *span_open(Low *, Lane *, const char *name,
                Stmt ***outer); /* W_BYTES, W_LIST: the loop over the entries */
 
-/* weigh.c: what an entry takes; null: units are coordinates */
-void weigh_step(Low *, sc_step *, const Tensor *units);
+/* weigh.c; dense: the indices of what is assigned everywhere */
+/* Whether the entries of t say what a unit takes: in it, nothing is assigned at every coordinate of t. */
+bool weigh_by_entries(const Tensor *t, int unit, uint32_t dense);
+/* What an entry takes; units null: they are coordinates. */
+void weigh_step(Low *, sc_step *, const Tensor *units, uint32_t dense);
 
 /* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
 void ahead_fetch(Low *, const Nest *n, Val *pos);

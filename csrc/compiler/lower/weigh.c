@@ -45,21 +45,30 @@ static void look(const Nest *n, int vec, bool counts, Weight *w)
     for (int k = 0; k < n->n; k++) look(n->kid[k], vec, counts, w);
 }
 
-/* The operand whose entries units share that are coordinates: each has those with its coordinate. */
-static const Tensor *shared_entries(const Weight *w, const sc_step *s)
+bool weigh_by_entries(const Tensor *t, int unit, uint32_t dense)
 {
-    if (!w->in || w->several || w->in->role != T_IN) return NULL;
+    for (int l = 0; l < t->format.nlevel; l++) {
+        const sc_levelspec *s = &t->format.level[l];
+        if (t->dimvar[s->dim] != unit && sc_kind_of(s)->crd && in(dense, t->dimvar[s->dim])) return false;
+    }
+    return true;
+}
+
+/* The operand whose entries units share that are coordinates: each has those with its coordinate. */
+static const Tensor *shared_entries(const Weight *w, const sc_step *s, uint32_t dense)
+{
+    if (!w->in || w->several || w->in->role != T_IN || !weigh_by_entries(w->in, s->var, dense)) return NULL;
     for (int d = 0; d < w->in->ndim; d++)
         if (w->in->dimvar[d] == s->var) return w->in;
     return NULL;
 }
 
-void weigh_step(Low *l, sc_step *s, const Tensor *t)
+void weigh_step(Low *l, sc_step *s, const Tensor *t, uint32_t dense)
 {
     Weight w = {0};
     uint32_t stored = 0;
     look(l->kernel, -1, !t, &w);
-    if (!t && (t = shared_entries(&w, s))) s->entries = (int16_t)(t->arg + 1);
+    if (!t && (t = shared_entries(&w, s, dense))) s->entries = (int16_t)(t->arg + 1);
     if (t)
         for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
     else if (s->var >= 0)

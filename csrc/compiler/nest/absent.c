@@ -100,6 +100,7 @@ typedef struct {
     /* Not null: a loop that leaves out coordinates. At those, assignments to workspaces at its index do not count, and
      * results that share a level over it have no entry. */
     const Nest *missing;
+    const Assign *given; /* what has been assigned everywhere in front of it, or null */
 } EffectSearch;
 
 static bool enters(const Prog *p, const Nest *n, uint64_t absent)
@@ -130,6 +131,28 @@ static bool fills_visited(const EffectSearch *s, const Assign *a)
            (a->reduce == O_CONST && expr_vars(a->lhs) >> s->missing->ix.var & 1);
 }
 
+/* Of products, the same factors. */
+static bool same_value(Prog *p, Expr *a, Expr *b)
+{
+    Part x[MAXFACTOR], y[MAXFACTOR];
+    const int n = expr_factors(p, a, x);
+    bool same = n && n == expr_factors(p, b, y);
+    for (int k = 0; k < n && same; k++) {
+        int q = k;
+        while (q < n && !(x[k].under == y[q].under && expr_equal(x[k].e, y[q].e))) q++;
+        same = q < n;
+        if (same) y[q] = y[k];
+    }
+    return same || expr_equal(a, b);
+}
+
+static bool is_given(const EffectSearch *s, const Assign *a, uint64_t absent)
+{
+    if (!s->given || a->reduce != O_CONST || !expr_equal(a->lhs, s->given->lhs)) return false;
+    Expr *left = eval_absent(s->p, a, absent);
+    return left && same_value(s->p, left, s->given->rhs);
+}
+
 static bool work_alive(EffectSearch *s, const Nest *n, uint64_t absent)
 {
     s->inner |= tensor_bit(s->p, n->work);
@@ -153,7 +176,7 @@ static bool alive(EffectSearch *s, const Nest *n, uint64_t absent)
         if (s->missing && tensor_shares_index(t, s->missing->ix.var) && tensor_bit(s->p, t->like) & absent)
             return false;
         if (s->target ? t != s->target : tensor_bit(s->p, t) & s->inner) return false;
-        return eval_absent(s->p, &n->eval, absent) != NULL;
+        return !is_given(s, &n->eval, absent) && eval_absent(s->p, &n->eval, absent);
     }
     return true;
 }
@@ -164,9 +187,9 @@ bool nest_alive(Prog *p, const Nest *n, uint64_t absent)
     return alive(&s, n, absent);
 }
 
-bool loop_misses(Prog *p, const Nest *n, uint64_t absent)
+bool loop_misses(Prog *p, const Nest *n, uint64_t absent, const Assign *given)
 {
-    EffectSearch s = {.p = p, .missing = n};
+    EffectSearch s = {.p = p, .missing = n, .given = given};
     return alive(&s, n->body, absent);
 }
 

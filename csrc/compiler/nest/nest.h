@@ -76,9 +76,10 @@ bool assign_dead(Prog *, const Assign *, uint64_t absent);
 bool assign_repeats(Prog *, const Assign *, int var, uint64_t absent);
 /* Whether something that is seen outside of the nest is still assigned. */
 bool nest_alive(Prog *, const Nest *, uint64_t absent);
-/* Whether a loop that does not visit coordinates where these are absent leaves a value out. What workspaces have
- * there may be anything: they are read at the coordinates that were visited. */
-bool loop_misses(Prog *, const Nest *loop, uint64_t absent);
+/* Whether a loop that does not visit coordinates where these are absent leaves a value out, other than what has been
+ * given to all of them before. What workspaces have there may be anything: they are read at the coordinates that were
+ * visited. */
+bool loop_misses(Prog *, const Nest *loop, uint64_t absent, const Assign *given);
 /* Whether a workspace has a slot for each position of a loop in a tensor. */
 bool loop_has_slot(const Nest *loop, const Tensor *work);
 /* What the nest still does outside is the same for every coordinate of var, and reduced. */

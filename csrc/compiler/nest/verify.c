@@ -11,7 +11,8 @@
  * - indices: an index is bound once; i%N inside of i/N, tiles of a level's blocks
  *   inside of the blocks, and the entries of a compressed level that lie in a
  *   block. A loop in a tensor over a bound index looks its coordinate up.
- * - absence: what a loop in a tensor, or a merge, does not visit needs no value.
+ * - absence: what a loop in a tensor, or a merge, does not visit needs no value, or has the one that the item in front
+ *   of it assigns everywhere.
  * - parallel: at most one par loop in a kernel; without one the kernel runs on
  *   one thread. What threads share is written inside par, and told apart by its
  *   index.
@@ -191,7 +192,7 @@ static void check_visits(NestVerifier *v, const Scene *outer, const Nest *n)
         all = tensor_bit(p, n->in);
     for (int m = 0; m < n->nmerge && !verify_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
     if (n->in) all = with_slots(v, n, all);
-    if (!all || !loop_misses(p, n, all)) return;
+    if (!all || !loop_misses(p, n, all, outer->given)) return;
     if (n->rest && nest_repeats(p, n->body, n->ix.var, all)) return;
     if (n->rest)
         fail(p, SC_EVALUE, -1,
@@ -330,15 +331,29 @@ static void walk_work(NestVerifier *v, const Scene *s, const Nest *n)
     walk_blocks(v, s, n, walk, walk);
 }
 
+/* What an item assigns at every coordinate, or null. */
+static const Assign *given_by(const Nest *n)
+{
+    while (n->op == N_LOOP && verify_counts(n) && !n->by) n = n->body;
+    return n->op == N_EVAL && n->eval.reduce == O_CONST ? &n->eval : NULL;
+}
+
+static void walk_items(NestVerifier *v, const Scene *s, const Nest *n, Visit *visit)
+{
+    Scene behind = *s;
+    for (int k = 0; k < n->n; k++) {
+        visit(v, &behind, n->kid[k]);
+        behind.given = given_by(n->kid[k]);
+    }
+}
+
 static void walk(NestVerifier *v, const Scene *s, const Nest *n)
 {
     switch (n->op) {
     case N_LOOP: walk_loop(v, s, n); break;
     case N_WORK: walk_work(v, s, n); break;
     case N_EVAL: verify_eval(v, s, &n->eval); break;
-    case N_SEQ:
-        for (int k = 0; k < n->n; k++) walk(v, s, n->kid[k]);
-        break;
+    case N_SEQ: walk_items(v, s, n, walk); break;
     }
 }
 
@@ -360,7 +375,7 @@ static void walk_kernel(NestVerifier *v, const Scene *s, const Nest *n)
 static void walk_top(NestVerifier *v, const Scene *s, const Nest *n)
 {
     if (n->op == N_SEQ)
-        for (int k = 0; k < n->n; k++) walk_top(v, s, n->kid[k]);
+        walk_items(v, s, n, walk_top);
     else if (n->op == N_WORK && (n->work->place == W_PRIVATE || n->work->place == W_SHARED))
         walk_blocks(v, s, n, walk_kernel, walk_top);
     else

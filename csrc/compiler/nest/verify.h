@@ -15,6 +15,7 @@ typedef struct { /* at a place of the nest; copied at every loop */
     } of[MAXTENSOR];
     const Nest *par, *loop[MAXLOOP];
     int nloop;
+    const Assign *given; /* the item in front assigns it at every coordinate, or null */
 } Scene;
 
 typedef enum { CLOSED, FILLING, READING } Scope;
@@ -45,6 +46,7 @@ const Nest *verify_binder(const Scene *, Index); /* the loop that makes an index
 int64_t verify_extent(const Prog *, Index);      /* -1: not constant */
 
 /* verify_eval.c */
+bool verify_counts(const Nest *loop); /* it visits every coordinate of its index */
 void verify_eval(NestVerifier *, const Scene *, const Assign *);
 void verify_workspace(NestVerifier *, const Scene *, const Tensor *);
 #endif

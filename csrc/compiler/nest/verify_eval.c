@@ -151,8 +151,7 @@ static bool repeats(const Scene *s, int k)
     return s->loop[k]->by > 0;
 }
 
-/* The loop visits every coordinate of its index. */
-static bool counts(const Nest *loop)
+bool verify_counts(const Nest *loop)
 {
     if (!loop->in) return !loop->nmerge;
     for (int k = 0; k < loop->in->format.nlevel; k++)
@@ -183,7 +182,7 @@ static void check_order(NestVerifier *v, const Scene *s, const Assign *a)
         const char *want =
             sc_arena_printf(&p->arena, "the loop over %s is expected", verify_level(p, t, level));
         if (!index_same(loop->ix, tensor_level_index(t, level))) fail_order(v, loop, a, want);
-        if (dense && !counts(loop))
+        if (dense && !verify_counts(loop))
             fail_order(v, loop, a, "a dense level needs a loop over all its coordinates");
         if (loop->kind == L_PAR && level)
             fail_order(v, loop, a, "only the loop over the first level can be par");

@@ -237,11 +237,10 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
     return NULL;
 }
 
-static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
+/* A loop over ix in n tensors, a dense one where that is 0. */
+static Nest *loop_in(Build *b, State s, Assign a, const Sources *src, Index ix, int n, Tensor *const *t,
+                     bool rest)
 {
-    Tensor *t[MAXTENSOR];
-    bool rest;
-    const int n = choose_sources(b, &s, &a, src, ix, t, &rest);
     const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && build_shares(a.lhs->tensor);
     bool par = fresh && (own || a.lhs->tensor->place == W_PRIVATE);
     const bool every = !n && tensor_gathers(a.lhs->tensor) && in(b->covered, ix.var);
@@ -275,6 +274,42 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
     body->rest = rest;
     if (n && !par) body->unroll = positions_at_a_time(b, &a, t[0], level, body->body);
     return body;
+}
+
+/* Tensors without whose entries a value is left, and the same expression of dense operands at every ix: *left. */
+static int beside_dense(Build *b, const State *s, const Assign *a, const Sources *src, Index ix, Tensor **t,
+                        Expr **left)
+{
+    const Tensor *to = a->lhs->tensor;
+    uint64_t absent = 0;
+    int n = 0;
+    for (int k = 0; k < src->n; k++) {
+        Tensor *x = src->at[k].t;
+        const int l = s->known.level[prog_id(b->p, x)];
+        if (l >= src->at[k].levels) continue;
+        if (!source_kind(x, l)->crd || !index_same(source_index(x, l), ix)) return 0;
+        absent |= tensor_bit(b->p, x);
+        t[n++] = x;
+    }
+    const bool reg = to->role == T_WORK && to->place == W_REG;
+    if (!n || n > MAXMERGE || a->reduce != O_CONST || reg || !sc_format_is_dense(&to->format)) return 0;
+    if (to->like || to == b->layout || b->p->skip || !in(expr_vars(a->lhs), ix.var)) return 0;
+    *left = eval_absent(b->p, a, absent);
+    return *left && !expr_has(a->rhs, O_REDUCE) ? n : 0;
+}
+
+/* What is left without entries is assigned everywhere, by vectors, and what has entries is assigned behind it. */
+static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
+{
+    Tensor *t[MAXTENSOR];
+    Expr *left;
+    bool rest;
+    const int n = choose_sources(b, &s, &a, src, ix, t, &rest);
+    const int beside = n ? 0 : beside_dense(b, &s, &a, src, ix, t, &left);
+    Nest *item[2] = {NULL, NULL};
+    if (beside) item[0] = nest_of(b, s, (Assign){a.lhs, O_CONST, left});
+    if (item[0]) item[1] = loop_in(b, s, a, src, ix, beside, t, false);
+    return item[1] ? nest_seq(b->p, 2, item) : loop_in(b, s, a, src, ix, n, t, rest);
 }
 
 /* ---- sums ---- */
