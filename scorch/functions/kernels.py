@@ -79,8 +79,11 @@ def _known(name: str, left: torch.dtype, right: torch.dtype) -> tuple[str | None
 
 
 @lru_cache(maxsize=4096)
-def _plainly(name: str, left: tuple, right: tuple) -> str | None:
-    """The program of ``name`` of operands (ndim, format); None where it takes more than a kernel."""
+def _plainly(name: str, left: tuple, right: tuple, swapped: bool) -> str | None:
+    """The program of ``name`` of operands (ndim, format); None where it takes more than a kernel.
+
+    ``swapped``: of the second and the first.
+    """
     text, (ndim, format), (rank, other) = _TEXT[name], left, right
     repeated = any(
         not unique for n, fmt in (left, right) if fmt != "coo" for _, unique, *_ in layout(fmt, n).levels
@@ -88,21 +91,24 @@ def _plainly(name: str, left: tuple, right: tuple) -> str | None:
     slots = any(has_slots(layout(fmt, n)) for n, fmt in (left, right))
     if repeated or slots:
         return None
-    if layout(other, rank).is_dense and "*" not in text and "/" not in text:  # formed dense
-        return None
     letters = ",".join(_LETTERS[:ndim])
-    second = ",".join(_LETTERS[ndim - rank : ndim])
-    text = f"C[{letters}] = {text.format(f'A[{letters}]', f'B[{second}]')}"
+    accesses = [f"A[{letters}]", f"B[{','.join(_LETTERS[ndim - rank : ndim])}]"]
+    text = f"C[{letters}] = {text.format(*(reversed(accesses) if swapped else accesses))}"
     kinds = (left, None if other == "dense" else right)
+    if layout(other, rank).is_dense and name not in ("mul", "div"):
+        format = "dense"
     return known_program(text, ("A", "B"), kinds, format, None, "zero")
 
 
 def quickly(name: str, a: object, b: object) -> torch.Tensor:
     """``name`` of a SparseTensor and a tensor of its last extents; NotImplemented if it is no single kernel.
 
-    Two SparseTensors have the same number of dimensions and do not share a structure.
+    Two SparseTensors have the same number of dimensions and do not share a structure. The dense one may come first.
     """
-    if not isinstance(a, SparseTensor) or not isinstance(b, torch.Tensor):
+    swapped = not isinstance(a, SparseTensor)
+    if swapped:
+        a, b = b, a
+    if not isinstance(b, torch.Tensor) or (swapped and b.dim() and name == "div"):
         return NotImplemented
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or _torch.DEBUG_STAGES:
         return NotImplemented
@@ -118,7 +124,7 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
     else:
         return NotImplemented
     name, truth = _known(name, left, right)
-    program = _plainly(name, (a._ndim, a._fmt), kind) if name and kind[0] else None
+    program = _plainly(name, (a._ndim, a._fmt), kind, swapped) if name and kind[0] else None
     if program is None or not own.ends_with(shape):
         return NotImplemented
     recorded = needs_grad(a, b)

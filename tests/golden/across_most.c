@@ -61,7 +61,8 @@ SC_INLINE f32x4 sc_max_f32x4(f32x4 a, f32x4 b)
 }
 SC_INLINE float sc_max_f32(float a, float b)
 {
-    return a > b || a != a ? a : b;
+    const float r = a > b ? a : b;
+    return a >= a ? r : a;
 }
 SC_INLINE float sc_hmax_f32x16(f32x16 v)
 {

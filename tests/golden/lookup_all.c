@@ -17,7 +17,8 @@
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE float sc_max_f32(float a, float b)
 {
-    return a > b || a != a ? a : b;
+    const float r = a > b ? a : b;
+    return a >= a ? r : a;
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)

@@ -18,7 +18,8 @@
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE float sc_min_f32(float a, float b)
 {
-    return a < b || a != a ? a : b;
+    const float r = a < b ? a : b;
+    return a >= a ? r : a;
 }
 SC_INLINE sc_i64 sc_max_i64(sc_i64 a, sc_i64 b)
 {

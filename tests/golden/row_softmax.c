@@ -34,7 +34,8 @@ typedef float f32x4 __attribute__((vector_size(16)));
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE float sc_max_f32(float a, float b)
 {
-    return a > b || a != a ? a : b;
+    const float r = a > b ? a : b;
+    return a >= a ? r : a;
 }
 static inline f32x4 sc_exp_f32x4(f32x4 x)
 {

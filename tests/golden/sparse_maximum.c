@@ -27,7 +27,8 @@ SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 }
 SC_INLINE float sc_max_f32(float a, float b)
 {
-    return a > b || a != a ? a : b;
+    const float r = a > b ? a : b;
+    return a >= a ? r : a;
 }
 static __attribute__((unused)) void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
 {

@@ -36,7 +36,8 @@ SC_INLINE f32x16 sc_max_f32x16(f32x16 a, f32x16 b)
 }
 SC_INLINE float sc_max_f32(float a, float b)
 {
-    return a > b || a != a ? a : b;
+    const float r = a > b ? a : b;
+    return a >= a ? r : a;
 }
 SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
 {

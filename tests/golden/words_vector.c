@@ -47,7 +47,8 @@ SC_INLINE f64x2 sc_max_f64x2(f64x2 a, f64x2 b)
 }
 SC_INLINE double sc_max_f64(double a, double b)
 {
-    return a > b || a != a ? a : b;
+    const double r = a > b ? a : b;
+    return a >= a ? r : a;
 }
 SC_INLINE i64x8 sc_bits_i64x8(sc_i64 bits)
 {

@@ -173,8 +173,13 @@ static void print_choice(sc_text *out, Helper h, Type t)
     print(out, t, "%T sc_");
     sc_text_add(out, "%s_", names[h]);
     print(out, t, "%N(%T a, %T b)\n{\n");
+    if (t.lanes == 1 && nan) { /* without a branch: a >= a is one comparison into a mask, a != a is a jump */
+        print(out, t, "    const %T r = a ");
+        sc_text_add(out, "%s b ? a : b;\n    return a >= a ? r : a;\n}\n", less);
+        return;
+    }
     if (t.lanes == 1) {
-        sc_text_add(out, "    return a %s b%s ? a : b;\n}\n", less, nan ? " || a != a" : "");
+        sc_text_add(out, "    return a %s b ? a : b;\n}\n", less);
         return;
     }
     print(out, t, "    %M m = (%M)(a ");
