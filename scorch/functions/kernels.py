@@ -103,7 +103,8 @@ def _plainly(name: str, left: tuple, right: tuple, swapped: bool) -> str | None:
 def quickly(name: str, a: object, b: object) -> torch.Tensor:
     """``name`` of a SparseTensor and a tensor of its last extents; NotImplemented if it is no single kernel.
 
-    Two SparseTensors have the same number of dimensions and do not share a structure. The dense one may come first.
+    Two SparseTensors have the same number of dimensions and do not share a structure. A dense one may come
+    first.
     """
     swapped = not isinstance(a, SparseTensor)
     if swapped:

@@ -59,6 +59,16 @@ static bool names(const Prog *p, const Expr *e, uint64_t absent, bool sums)
            (e->kid[1] && names(p, e->kid[1], absent, sums));
 }
 
+Expr *expr_beside(Prog *p, Expr *e, uint64_t absent)
+{
+    for (int k = 0; k < 2; k++) {
+        Expr *in = e->kid[k], *other = e->kid[!k];
+        if (!in || (other && names(p, other, absent, true))) continue;
+        if (names(p, in, absent, true) && expr_absent(p, in, absent)) return expr_beside(p, in, absent);
+    }
+    return e;
+}
+
 /* The right side with the tensors absent; null where it is what the target starts from, which is 0 for "=". */
 static Expr *without(Prog *p, const Assign *a, uint64_t absent)
 {

@@ -67,6 +67,8 @@ nest_vector_refused(const Nest *loop); /* why it cannot take a vector of entries
 /* ---- absent.c: what is left where tensors have no entry; sets of tensors as bits, by place in p->tensor ---- */
 uint64_t tensor_bit(const Prog *, const Tensor *);
 Expr *expr_absent(Prog *, Expr *, uint64_t absent); /* null: absent too, that is zero */
+/* Of an expression that is something without these, the smallest part with all of them that is. */
+Expr *expr_beside(Prog *, Expr *, uint64_t absent);
 /* What the evaluation still assigns; null: nothing, its target keeps what it started from. */
 Expr *eval_absent(Prog *, const Assign *, uint64_t absent);
 /* As eval_absent(), while reductions are not loops yet: nothing is left to assign. A maximum or minimum that is all of

@@ -276,40 +276,67 @@ static Nest *loop_in(Build *b, State s, Assign a, const Sources *src, Index ix, 
     return body;
 }
 
-/* Tensors without whose entries a value is left, and the same expression of dense operands at every ix: *left. */
-static int beside_dense(Build *b, const State *s, const Assign *a, const Sources *src, Index ix, Tensor **t,
-                        Expr **left)
+/* ---- a value everywhere, and another where entries are stored ---- */
+typedef struct {
+    int n;
+    Tensor *t[MAXMERGE]; /* all that the loop would look up */
+    uint64_t set;
+    Expr *left; /* the right side without their entries, of dense operands alone */
+} Beside;
+
+static bool find_beside(Build *b, const State *s, const Assign *a, const Sources *src, Index ix, Beside *x)
 {
-    const Tensor *to = a->lhs->tensor;
-    uint64_t absent = 0;
-    int n = 0;
+    *x = (Beside){0};
     for (int k = 0; k < src->n; k++) {
-        Tensor *x = src->at[k].t;
-        const int l = s->known.level[prog_id(b->p, x)];
+        Tensor *t = src->at[k].t;
+        const int l = s->known.level[prog_id(b->p, t)];
         if (l >= src->at[k].levels) continue;
-        if (!source_kind(x, l)->crd || !index_same(source_index(x, l), ix)) return 0;
-        absent |= tensor_bit(b->p, x);
-        t[n++] = x;
+        if (!source_kind(t, l)->crd || !index_same(source_index(t, l), ix) || x->n == MAXMERGE) return false;
+        x->set |= tensor_bit(b->p, t);
+        x->t[x->n++] = t;
     }
-    const bool reg = to->role == T_WORK && to->place == W_REG;
-    if (!n || n > MAXMERGE || a->reduce != O_CONST || reg || !sc_format_is_dense(&to->format)) return 0;
-    if (to->like || to == b->layout || b->p->skip || !in(expr_vars(a->lhs), ix.var)) return 0;
-    *left = eval_absent(b->p, a, absent);
-    return *left && !expr_has(a->rhs, O_REDUCE) ? n : 0;
+    if (!x->n || b->p->skip || a->lhs->tensor->like || expr_has(a->rhs, O_REDUCE)) return false;
+    x->left = expr_absent(b->p, a->rhs, x->set);
+    return x->left != NULL;
+}
+
+/* work w { what has another value at entries } then { the assignment, reading w } */
+static Nest *beside_in_work(Build *b, const State *s, Assign a, Index ix, const Beside *x)
+{
+    Expr *part = expr_beside(b->p, a.rhs, x->set);
+    for (int v = 0; v < b->p->nvar; v++)
+        if (in(expr_vars(part), v) && v != ix.var && !place_knows(&s->known, index_whole(v))) return NULL;
+    if (!s->par || ix.part != SC_WHOLE) return NULL;
+    Tensor *w = work_new(b->p, "w", W_LANE);
+    work_slot(w, ix);
+    Expr *slot = work_access(b->p, w);
+    Nest *fill = nest_of(b, *s, (Assign){slot, O_CONST, part});
+    a.rhs = expr_replace(b->p, a.rhs, part, slot);
+    Nest *use = fill ? nest_of(b, *s, a) : NULL;
+    return use ? nest_work(b->p, w, fill, use) : NULL;
 }
 
 /* What is left without entries is assigned everywhere, by vectors, and what has entries is assigned behind it. */
+static Nest *beside_dense(Build *b, const State *s, Assign a, const Sources *src, Index ix, const Beside *x)
+{
+    const Tensor *to = a.lhs->tensor;
+    if (a.reduce != O_CONST || !in(expr_vars(a.lhs), ix.var)) return beside_in_work(b, s, a, ix, x);
+    const bool work = to->role == T_WORK;
+    if (work ? to->place == W_REG || tensor_gathers(to) : to == b->layout || !sc_format_is_dense(&to->format))
+        return NULL;
+    Nest *item[] = {nest_of(b, *s, (Assign){a.lhs, O_CONST, x->left}), NULL};
+    if (item[0]) item[1] = loop_in(b, *s, a, src, ix, x->n, x->t, false);
+    return item[1] ? nest_seq(b->p, 2, item) : NULL;
+}
+
 static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
 {
     Tensor *t[MAXTENSOR];
-    Expr *left;
+    Beside x;
     bool rest;
     const int n = choose_sources(b, &s, &a, src, ix, t, &rest);
-    const int beside = n ? 0 : beside_dense(b, &s, &a, src, ix, t, &left);
-    Nest *item[2] = {NULL, NULL};
-    if (beside) item[0] = nest_of(b, s, (Assign){a.lhs, O_CONST, left});
-    if (item[0]) item[1] = loop_in(b, s, a, src, ix, beside, t, false);
-    return item[1] ? nest_seq(b->p, 2, item) : loop_in(b, s, a, src, ix, n, t, rest);
+    Nest *two = !n && find_beside(b, &s, &a, src, ix, &x) ? beside_dense(b, &s, a, src, ix, &x) : NULL;
+    return two ? two : loop_in(b, s, a, src, ix, n, t, rest);
 }
 
 /* ---- sums ---- */
