@@ -139,6 +139,19 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/eval.c", "times(l, index_base(l, e, e->ix[d]), stride)", "index_base(l, e, e->ix[d])",
     ),
     # ---- merging ----
+    "what is given everywhere is not compared": (
+        "compiler/nest/absent.c", "return left && same_value(s->p, left, s->given->rhs);", "return left;",
+    ),
+    "entries are missing in front of entries": (
+        "compiler/schedule/build.c", "(Assign){a.lhs, O_CONST, x->left}), NULL}", "(Assign){a.lhs, O_CONST, a.rhs}), NULL}",
+    ),
+    "the part that is something without entries is too small": (
+        "compiler/nest/absent.c", "if (names(p, in, absent, true) && expr_absent(p, in, absent))",
+        "if (names(p, in, absent, true))",
+    ),
+    "a result that is assigned everywhere is filled behind it": (
+        "compiler/lower/lower.c", "f->fill & ~l->assigned", "f->fill",
+    ),
     "a merge steps over what it did not visit": (
         "compiler/lower/merge.c", "val_op(p, O_ADD, val_local(p, m->next[i]), val_cast(p, I64, m->here[i]))",
         "val_op(p, O_ADD, val_local(p, m->next[i]), val_int(p, 1))",

@@ -60,7 +60,7 @@ static sc_step *step(Low *l, sc_step_op op)
 typedef struct {
     const Nest *par;
     uint32_t bound;    /* variables bound by loops over stored coordinates */
-    uint32_t dense;    /* variables at all of whose coordinates a result is assigned */
+    uint32_t dense;    /* variables at all of whose coordinates a unit assigns */
     uint32_t assigned; /* dense results, and those like an operand, by arg */
     uint32_t whole;    /* which of them have been assigned everywhere */
     uint32_t fill;     /* which of them must be filled first */
@@ -86,12 +86,14 @@ static void note_facts(const Nest *n, Facts *f)
     }
     if (n->op != N_EVAL) return;
     const Tensor *t = n->eval.lhs->tensor;
-    if (t == f->work) f->work_misses |= n->eval.reduce != O_CONST || expr_vars(n->eval.lhs) & f->bound;
+    const bool reduces = n->eval.reduce != O_CONST, scattered = expr_vars(n->eval.lhs) & f->bound;
+    const bool row = t->role == T_WORK && t->place == W_LANE && f->par && f->par->ix.part == SC_WHOLE;
+    if (!reduces && !scattered && !t->like && (row || t->role == T_OUT)) f->dense |= expr_vars(n->eval.lhs);
+    if (t == f->work) f->work_misses |= reduces || scattered;
     if (t->role != T_OUT || tensor_assembled(t)) return;
     f->assigned |= 1u << t->arg;
-    bool reduces = n->eval.reduce != O_CONST;
-    bool misses = t->like ? f->sources & ~tensor_bit(f->p, t->like) : expr_vars(n->eval.lhs) & f->bound;
-    if (!reduces && !misses) f->whole |= 1u << t->arg, f->dense |= t->like ? 0 : expr_vars(n->eval.lhs);
+    const bool misses = t->like ? f->sources & ~tensor_bit(f->p, t->like) : scattered;
+    if (!reduces && !misses) f->whole |= 1u << t->arg;
     if (reduces || (misses && !in(f->whole, t->arg))) {
         f->fill |= 1u << t->arg;
         f->op[t->arg] = reduces ? n->eval.reduce : t->empty;
