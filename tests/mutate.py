@@ -143,7 +143,7 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/nest/absent.c", "return left && same_value(s->p, left, s->given->rhs);", "return left;",
     ),
     "entries are missing in front of entries": (
-        "compiler/schedule/build.c", "(Assign){a.lhs, O_CONST, x->left}), NULL}", "(Assign){a.lhs, O_CONST, a.rhs}), NULL}",
+        "compiler/schedule/build.c", "(Assign){a.lhs, O_CONST, x->left})", "(Assign){a.lhs, O_CONST, a.rhs})",
     ),
     "the part that is something without entries is too small": (
         "compiler/nest/absent.c", "if (names(p, in, absent, true) && expr_absent(p, in, absent))",
