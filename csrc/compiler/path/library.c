@@ -9,8 +9,8 @@
 #include "private.h"
 
 /* Nanoseconds: a call of the library, one that packs bf16, each of a batch; by one thread, a multiply-add of four bytes
- * where vectors have 64, and four bytes copied to another place. */
-static const double called = 6000, packed = 12000, batched = 500, multiplied = .025, copied = .6;
+ * where vectors have 64, four bytes copied to another place, and four bytes of a bf16 matrix packed. */
+static const double called = 6000, packed = 12000, batched = 500, multiplied = .025, copied = .6, turned = .4;
 enum { VECTOR = 64 };
 
 typedef struct {
@@ -237,7 +237,7 @@ static double dense_cost(const Prog *p, Factors *f, const Expr *sum)
 }
 
 /* Of a product for each of what the list has in one dimension, all of them of the rows that it has entries for. The
- * matrices that these stand beside are read once, as by nests. In float32 tiles of gathered rows are as fast where many
+ * matrices that these stand beside are read once, as by nests, and packed where they are of bf16. In float32 tiles of gathered rows are as fast where many
  * rows share a matrix, and always where the library is not. Nor may what is gathered be too large. */
 static double listed_cost(const Prog *p, const Factors *f)
 {
@@ -246,9 +246,10 @@ static double listed_cost(const Prog *p, const Factors *f)
                  mul = multiplied * VECTOR / fmax(p->vector_bytes, 16);
     const bool half = p->result_type == SC_BF16;
     if (!half && (!p->swift || (!in(f->kept, f->each) && entries > MANY * n))) return INFINITY;
-    double moved = 0;
+    double moved = 0, packs = 0;
     for (int k = 0; k < 3; k++) {
         const uint32_t vars = k == 2 ? f->kept : expr_vars(k ? f->y : f->x);
+        if (half && k < 2 && !in(vars, f->listed)) packs += tree_cells(p, vars);
         if (in(vars, f->listed)) moved += entries * tree_cells(p, vars & ~(1u << f->listed));
         if (k == 2 && in(vars, f->each)) moved += tree_cells(p, vars);
     }
@@ -257,7 +258,7 @@ static double listed_cost(const Prog *p, const Factors *f)
     if (moved > LARGE) return INFINITY;
     const double madds = entries * tree_cells(p, all & ~listed);
     return (half ? packed : called) * n +
-           (double)sc_dtype_size(p->result_type) / 4 / prog_threads(p) * (copied * moved + mul * madds);
+           (double)sc_dtype_size(p->result_type) / 4 / prog_threads(p) * (copied * moved + turned * packs + mul * madds);
 }
 
 void library_choose(Prog *p, Step *s, const Assign *a, int like)
