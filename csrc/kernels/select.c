@@ -49,7 +49,8 @@ SC_INLINE void fetch(const sc_selection *s, int64_t i, sc_dtype itype, size_t si
     if (size) __builtin_prefetch((const char *)s->val + (int64_t)size * lo);
 }
 
-#define SHORT 64 /* coordinates, up to which counting is faster than a search */
+#define SHORT 16  /* coordinates, up to which counting is faster than a search */
+#define SOUGHT 64 /* entries that take as long as one that is sought */
 
 /* The first position in [lo, hi) whose coordinate is not less. */
 SC_INLINE int64_t seek(const void *crd, sc_dtype itype, int64_t lo, int64_t hi, int64_t coord)
@@ -83,6 +84,10 @@ SC_INLINE int64_t left_of_row(const sc_selection *s, int64_t row, sc_dtype itype
                seek(s->crd, itype, lo, hi, s->column.first);
     if (s->list && sc_columns_marks(s->list)) {
         for (int64_t p = lo; p < hi; p++) n += sc_columns_bit(s->list, sc_index(s->crd, itype, p));
+        return n;
+    }
+    if (s->list && sc_columns_each(s->list)) {
+        for (int64_t p = lo; p < hi; p++) n += sc_columns_repeats(s->list, sc_index(s->crd, itype, p));
         return n;
     }
     for (int64_t p = lo; p < hi; p++) {
@@ -182,19 +187,36 @@ SC_INLINE void copy_marked(const sc_selection *s, int64_t lo, int64_t to, int64_
     }
 }
 
-/* Keys of what is left: the new column above, the place in the row below; n of them if each column is listed once. */
-SC_INLINE int64_t make_keys(const sc_selection *s, uint64_t *key, int64_t lo, int64_t hi, int64_t n,
-                            sc_dtype itype)
+/* Keys of the entries in the list, at most so many, which has a bit a column: the number of the column above, the place in
+ * the row below. All are written, each over the one before that is not in the list. */
+SC_INLINE int64_t make_marked(const sc_selection *s, uint64_t *key, int64_t lo, int64_t hi, int64_t most,
+                              sc_dtype itype)
 {
     const sc_columns *t = s->list;
     int64_t found = 0;
-    if (sc_columns_marks(t)) {
-        for (int64_t p = lo; found < n; p++) {
-            const int64_t c = sc_index(s->crd, itype, p);
-            key[found] = (uint64_t)(uint32_t)t->where[c] << 32 | (uint64_t)(p - lo);
-            found += sc_columns_bit(t, c);
+    for (int64_t p = lo; p < hi && found < most; p++) {
+        const int64_t c = sc_index(s->crd, itype, p);
+        key[found] = (uint64_t)(uint32_t)t->where[c] << 32 | (uint64_t)(p - lo);
+        found += sc_columns_bit(t, c);
+    }
+    return found;
+}
+
+/* Keys of what is left: the new column above, the place in the row below; n of them. */
+SC_INLINE int64_t make_keys(const sc_selection *s, uint64_t *key, uint64_t *spare, int64_t lo, int64_t hi,
+                            int64_t n, sc_dtype itype)
+{
+    const sc_columns *t = s->list;
+    if (sc_columns_marks(t)) return make_marked(s, key, lo, hi, n, itype);
+    int64_t found = 0;
+    if (sc_columns_each(t)) { /* those of a column from its last place down */
+        const int64_t m = make_marked(s, spare, lo, hi, n, itype);
+        for (int64_t q = 0; q < m; q++) {
+            const int64_t *offset = t->offset + (spare[q] >> 32);
+            for (int64_t k = offset[1]; k-- > offset[0];)
+                key[found++] = (uint64_t)t->place[k] << 32 | (spare[q] & UINT32_MAX);
         }
-        return n;
+        return found;
     }
     for (int64_t p = lo; p < hi; p++) {
         const int64_t number = sc_columns_number(t, sc_index(s->crd, itype, p));
@@ -210,7 +232,7 @@ SC_INLINE void copy_sorted(const copy *x, uint64_t *key, int64_t lo, int64_t hi,
                            sc_dtype itype, size_t size)
 {
     const sc_selection *s = x->s;
-    n = make_keys(s, key, lo, hi, n, itype);
+    n = make_keys(s, key, key + x->longest, lo, hi, n, itype);
     key = sc_wide_sort_all(key, key + x->longest, n);
     for (int64_t k = 0; k < n; k++) {
         sc_index_put(s->out_crd, itype, to + k, (int64_t)(key[k] >> 32));
@@ -300,6 +322,6 @@ int sc_select_find(const sc_sought *s, sc_err *e)
 {
     const sc_taken rows = {.n = s->n, .list = s->row, .step = 1};
     const int rc = check_list(&rows, s->rows, e);
-    if (!rc) sc_parallel_ranges(sc_team_lanes(SHORT * (double)s->n), s->n, find_entries, (void *)s);
+    if (!rc) sc_parallel_ranges(sc_team_lanes(SOUGHT * (double)s->n), s->n, find_entries, (void *)s);
     return rc;
 }

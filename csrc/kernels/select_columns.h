@@ -36,8 +36,16 @@ SC_INLINE int64_t sc_columns_number(const sc_columns *t, int64_t c)
     return at->coord < 0 ? -1 : at->number;
 }
 
-/* Whether a bit says all: each column is listed once, and has one. */
+/* Whether there is a bit a column, and whether it says all: each column is listed once. */
+SC_INLINE bool sc_columns_each(const sc_columns *t) { return t->where; }
 SC_INLINE bool sc_columns_marks(const sc_columns *t) { return t->where && !t->offset; }
+
+/* How often a column is in a list that repeats, with a bit a column: no branch, since nothing foresees which are. */
+SC_INLINE int64_t sc_columns_repeats(const sc_columns *t, int64_t c)
+{
+    const int64_t listed = -sc_columns_bit(t, c), i = t->where[c] & listed;
+    return (t->offset[i + 1] - t->offset[i]) & listed;
+}
 
 /* How often a column is in the list. */
 SC_INLINE int64_t sc_columns_times(const sc_columns *t, int64_t c)

@@ -242,7 +242,12 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
         arrays = _selected(*arrays, along, across, columns)
     shape = tuple([1 if isinstance(c, Place) else length(c) for c in chosen])
     kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, Place)]
-    if len(kept) == 1 and isinstance(chosen[turned], Place):
+    if len(kept) == 1:
+        if isinstance(across, tuple) and not isinstance(
+            chosen[turned], Place
+        ):  # one column: the rows that have it
+            pos, _, values = arrays
+            arrays = (torch.stack((pos[0], pos[-1])), torch.repeat_interleave(pos.diff()), values)
         return assemble(layout("coo", 1), kept, arrays)
     made = assemble(layout(a._fmt, 2), shape, arrays)
     return made if len(kept) == 2 else made.reshape(kept)

@@ -494,13 +494,17 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     dim1, dim2 = axis(dim1, n), axis(dim2, n)
     if dim1 == dim2:
         raise ValueError("diagonal: expected two dimensions, got one twice")
-    if n == 2 and offset == 0 and input.shape[0] == input.shape[1] and input.dtype in _COMPUTED:
+    rows, columns = input.shape[dim1], input.shape[dim2]
+    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    square = offset == 0 and rows == columns
+    if n == 2 and input.dtype in _COMPUTED and (square or not _torch.in_graph()):
+        if not square:
+            row, column = max(-offset, 0), max(offset, 0)
+            input = (input if dim1 < dim2 else input.t())[row : row + length, column : column + length]
         return rooms.expressions.einsum("ii->i", input, format="dense")
     e, rest = entries(input), [d for d in range(n) if d not in (dim1, dim2)]
     at = places(e.indices[dim2] - e.indices[dim1] == offset)
     place = e.indices[dim1 if offset >= 0 else dim2][at]
-    rows, columns = e.shape[dim1], e.shape[dim2]
-    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
     shape = [*(e.shape[d] for d in rest), length]
     indices = torch.cat([e.indices[rest][:, at], place[None]]) if rest else place[None]
     made = canonical(shape, indices, e.values[at])

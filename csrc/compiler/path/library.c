@@ -257,8 +257,8 @@ static double listed_cost(const Prog *p, const Factors *f)
                    listed = 1u << f->listed | 1u << f->each;
     if (moved > LARGE) return INFINITY;
     const double madds = entries * tree_cells(p, all & ~listed);
-    return (half ? packed : called) * n +
-           (double)sc_dtype_size(p->result_type) / 4 / prog_threads(p) * (copied * moved + turned * packs + mul * madds);
+    return (half ? packed : called) * n + (double)sc_dtype_size(p->result_type) / 4 / prog_threads(p) *
+                                              (copied * moved + turned * packs + mul * madds);
 }
 
 void library_choose(Prog *p, Step *s, const Assign *a, int like)

@@ -374,7 +374,8 @@ static bool turns_squares(const Spot *at, const Assign *a)
     if (at->nloop < 2 || a->reduce != O_CONST || a->rhs->op != O_ACCESS || !vec->vec) return false;
     const int from = expr_runs_along(a->rhs), to = expr_runs_along(a->lhs);
     const int r = row->ix.var, v = vec->ix.var;
-    return row->ix.part == SC_MOD && vec->ix.part == SC_MOD && r != v && (from == r ? to == v : from == v && to == r);
+    return row->ix.part == SC_MOD && vec->ix.part == SC_MOD && r != v &&
+           (from == r ? to == v : from == v && to == r);
 }
 
 static void walk_eval(Cost *c, const Spot *at, const Assign *a)
