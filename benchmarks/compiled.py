@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 
@@ -124,7 +125,7 @@ def _sampled(name: str, ones: torch.Tensor, width: int) -> Case:
 
 
 def elementwise(root: str | None) -> Iterator[Case]:
-    """A + B and A * B of two patterns."""
+    """A + B and A * B of two patterns; a dense matrix beside a sparse one, where torch has both dense."""
     for name, csr in graphs(root):
         shift = torch.roll(torch.arange(csr.shape[0]), 1)
         other = csr.to_sparse_coo().coalesce()
@@ -132,6 +133,8 @@ def elementwise(root: str | None) -> Iterator[Case]:
         other = torch.sparse_coo_tensor(index, other.values(), csr.shape).coalesce().to_sparse_csr()
         yield from _pair(name, csr, other)
     yield from _pair("random 4096, 1 %", random_csr(4096, 4096, 0.01), random_csr(4096, 4096, 0.01, 1))
+    for side, share in itertools.product((256, 1024, 4096), (0.01, 0.1)):
+        yield from _beside(f"{side}, {share:.0%}", random_csr(side, side, share))
 
 
 def _pair(name: str, a: torch.Tensor, b: torch.Tensor) -> Iterator[Case]:
@@ -146,6 +149,24 @@ def _pair(name: str, a: torch.Tensor, b: torch.Tensor) -> Iterator[Case]:
     scipy_calls = {"SciPy": lambda: m.multiply(n)} if scipy_sparse else {}
     scipy_calls |= {"GraphBLAS": lambda: g.ewise_mult(h, "times").new()} if graphblas else {}
     yield _elementwise(f"A * B, {name}", {**torch_calls, **scipy_calls}, lambda: A * B)
+
+
+def _beside(name: str, csr: torch.Tensor) -> Iterator[Case]:
+    x, v, dense, A = (
+        torch.randn(csr.shape),
+        torch.randn(csr.shape[1]),
+        csr.to_dense(),
+        scorch.sparse(int32(csr)),
+    )
+    known = {
+        "C[i,j] = X[i,j] - A[i,j]": lambda: x - dense,
+        "C[i,j] = max(X[i,j], A[i,j])": lambda: torch.maximum(x, dense),
+        "y[i] max= X[i,j] + A[i,j]": lambda: (x + dense).amax(1),
+        "y[i] += relu(X[i,j] - A[i,j]) * v[j]": lambda: torch.relu(x - dense) @ v,
+    }
+    for text, call in known.items():
+        given = {"X": x, "A": A} | ({"v": v} if "v[j]" in text else {})
+        yield _elementwise(f"{text}, {name}", {"torch dense": call}, partial(scorch.evaluate, text, **given))
 
 
 def _elementwise(name: str, peers: dict[str, Callable[[], object]], ours: Callable[[], object]) -> Case:

@@ -237,8 +237,9 @@ static double dense_cost(const Prog *p, Factors *f, const Expr *sum)
 }
 
 /* Of a product for each of what the list has in one dimension, all of them of the rows that it has entries for. The
- * matrices that these stand beside are read once, as by nests, and packed where they are of bf16. In float32 tiles of gathered rows are as fast where many
- * rows share a matrix, and always where the library is not. Nor may what is gathered be too large. */
+ * matrices that these stand beside are read once, as by nests, and packed where they are of bf16. In float32 tiles of
+ * gathered rows are as fast where many rows share a matrix, and always where the library is not. Nor may what is gathered
+ * be too large. */
 static double listed_cost(const Prog *p, const Factors *f)
 {
     enum { MANY = 16, LARGE = 1 << 29 };
