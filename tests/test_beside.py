@@ -124,3 +124,28 @@ def test_functions_of_torch(f, swapped, format):
         want.square().sum().backward()
         stored = a != 0
         assert torch.allclose(y.grad, z.grad) and torch.allclose(A.grad.to_dense()[stored], d.grad[stored])
+
+
+# what is left where one operand has no entry may be absent too: nobody would fill a workspace with it
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr"])
+def test_what_is_left_may_be_absent(format):
+    torch.manual_seed(5)
+    d, b = numbers(17, 5, zeros=0.6), numbers(17, 4, 5, zeros=0.7)
+    D, T = scorch.sparse(d, format=format), scorch.sparse(b, format="csf")
+    made = scorch.evaluate("R[i,j] += D[i,k] - T[i,j,k]", D=D, T=T)
+    assert torch.equal(made.to_dense(), (d[:, None] - b).sum(2))
+    v, a = numbers(130, zeros=0.7), numbers(70, 130, zeros=0.8)
+    V, A = scorch.sparse(v, format="coo"), scorch.sparse(a, format=format)
+    made = scorch.evaluate("R[i] += max(2 * V[j], A[i,j] - V[j])", V=V, A=A)
+    assert torch.equal(made.to_dense(), torch.maximum(2 * v, a - v).sum(1))
+    made = scorch.evaluate("R[i,j] = V[j] - A[i,j]", V=V, A=A)
+    assert torch.equal(made.to_dense(), v - a)
+    made = scorch.evaluate("R[i] max= V[j] - A[i,j]", V=V, A=A)
+    assert torch.equal(made.to_dense(), (v - a).amax(1))
+    x, u = numbers(70, 130), numbers(130, zeros=0.5)
+    U = scorch.sparse(u, format="coo")
+    made = scorch.evaluate("R[j] += X[i,j] > max(A[i,j], U[j])", X=x, A=A, U=U)
+    assert torch.equal(made.to_dense(), (x > torch.maximum(a, u)).float().sum(0))
+    made = scorch.evaluate("t[i] += A[i,j]; R[i,j] = t[i] - A[i,j]", A=A)
+    made = made["R"] if isinstance(made, dict) else made[-1] if isinstance(made, tuple) else made
+    assert torch.equal(made.to_dense(), a.sum(1, True) - a)

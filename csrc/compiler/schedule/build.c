@@ -284,6 +284,14 @@ typedef struct {
     Expr *left; /* the right side without their entries, of dense operands alone */
 } Beside;
 
+/* Whether nothing in e can be absent: where it were all zero, nothing would be assigned, and nobody fills a workspace. */
+static bool is_everywhere(const Expr *e)
+{
+    if (!e || e->op == O_CONST) return e != NULL;
+    if (e->op == O_ACCESS) return e->tensor->role != T_WORK && sc_format_is_dense(&e->tensor->format);
+    return is_everywhere(e->kid[0]) && (!e->kid[1] || is_everywhere(e->kid[1]));
+}
+
 static bool find_beside(Build *b, const State *s, const Assign *a, const Sources *src, Index ix, Beside *x)
 {
     *x = (Beside){0};
@@ -297,7 +305,7 @@ static bool find_beside(Build *b, const State *s, const Assign *a, const Sources
     }
     if (!x->n || b->p->skip || a->lhs->tensor->like || expr_has(a->rhs, O_REDUCE)) return false;
     x->left = expr_absent(b->p, a->rhs, x->set);
-    return x->left != NULL;
+    return x->left && is_everywhere(expr_absent(b->p, expr_beside(b->p, a->rhs, x->set), x->set));
 }
 
 /* work w { what has another value at entries } then { the assignment, reading w } */
@@ -321,6 +329,7 @@ static Nest *beside_dense(Build *b, const State *s, Assign a, const Sources *src
 {
     const Tensor *to = a.lhs->tensor;
     if (a.reduce != O_CONST || !in(expr_vars(a.lhs), ix.var)) return beside_in_work(b, s, a, ix, x);
+    if (!is_everywhere(x->left)) return NULL;
     const bool work = to->role == T_WORK;
     if (work ? to->place == W_REG || tensor_gathers(to) : to == b->layout || !sc_format_is_dense(&to->format))
         return NULL;
