@@ -146,6 +146,24 @@ def test_what_is_left_may_be_absent(format):
     U = scorch.sparse(u, format="coo")
     made = scorch.evaluate("R[j] += X[i,j] > max(A[i,j], U[j])", X=x, A=A, U=U)
     assert torch.equal(made.to_dense(), (x > torch.maximum(a, u)).float().sum(0))
-    made = scorch.evaluate("t[i] += A[i,j]; R[i,j] = t[i] - A[i,j]", A=A)
-    made = made["R"] if isinstance(made, dict) else made[-1] if isinstance(made, tuple) else made
+    made = scorch.evaluate("t[i] += A[i,j]; R[i,j] = t[i] - A[i,j]", A=A)[-1]
     assert torch.equal(made.to_dense(), a.sum(1, True) - a)
+
+
+@pytest.mark.parametrize("f", [torch.add, torch.sub, torch.maximum, torch.minimum])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_number_that_is_zero_takes_its_whole_gradient(f, swapped):
+    d = torch.tensor([[1.0, 0.0], [0.0, -2.0]])
+    grads = []
+    for a in (scorch.sparse(d), d):
+        x = torch.tensor(0.0, requires_grad=True)
+        made = f(x, a) if swapped else f(a, x)
+        (made.to_dense() * torch.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+        grads.append(x.grad)
+    assert torch.equal(*grads)
+
+
+def test_a_choice_of_a_number_that_is_zero():
+    A, x = scorch.sparse(torch.tensor([[1.0, 0.0], [0.0, 2.0]])), torch.tensor(0.0, requires_grad=True)
+    torch.where(A > 1, A, x).to_dense().sum().backward()
+    assert x.grad == 3

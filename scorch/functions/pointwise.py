@@ -32,7 +32,7 @@ from ..tensor.entries import (
 from ..tensor.format import is_composed
 from ..tensor.making import expect_cpu, of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor, expect_sparse, partwise
-from ..tensor.values import filled, padding, refuse_read_only
+from ..tensor.values import carries, filled, padding, refuse_read_only
 from . import kernels, masks
 from .writing import (
     ONE_STRUCTURE,
@@ -248,8 +248,8 @@ def is_scalar(x: object) -> bool:
 
 
 def is_known(x: object) -> bool:
-    """Whether x is a number, or a tensor of no dimensions, that can be looked at."""
-    return is_scalar(x) and _torch.has_numbers(x)
+    """Whether x is a number, or a tensor of no dimensions, that can be looked at and takes no gradient."""
+    return is_scalar(x) and _torch.has_numbers(x) and not (isinstance(x, torch.Tensor) and carries(x))
 
 
 _LARGE = 4096  # entries, from which on structures are compared before they are merged
