@@ -149,6 +149,9 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/nest/absent.c", "if (names(p, in, absent, true) && expr_absent(p, in, absent))",
         "if (names(p, in, absent, true))",
     ),
+    "what gradients share stays behind its readers": (
+        "compiler/expr/derive_shares.c", "        move_ahead(d);", "",
+    ),
     "what may be absent is a value everywhere": (
         "compiler/schedule/build.c", "if (!e || e->op == O_CONST) return e != NULL;", "return e != NULL;",
     ),

@@ -1058,3 +1058,24 @@ def test_second_derivatives_of_an_operand_that_is_read_in_many_orders():
 
     values = a.values().clone().requires_grad_()
     assert torch.autograd.gradcheck(f, values) and torch.autograd.gradgradcheck(f, values)
+
+
+def test_what_several_gradients_share_is_computed_before_the_first_that_reads_it():
+    torch.manual_seed(0)
+    a, x, y = (torch.randn(*shape, dtype=torch.float64) for shape in ((6, 6), (6, 6), (6,)))
+    b = torch.randn(6, 6, dtype=torch.float64) * (torch.rand(6, 6) < 0.4)
+    text = (
+        "R[j] = X[j,m] * Y[m]; S[i] += B[i,j] * (0.5 - A[i,j]) * tanh(A[i,j]) * (A[i,j] + B[i,j]) "
+        "* (2 * R[j] * (A[i,j] / (2 + B[i,j] * B[i,j])) + R[j] + B[i,j] + Y[i] + 2)"
+    )
+    given = {"A": a.clone(), "B": scorch.sparse(b), "X": x.clone(), "Y": y.clone()}
+    given = {name: t.requires_grad_() for name, t in given.items()}
+    r, s = scorch.evaluate(text, **given)
+    (r.sum() + s.sum()).backward()
+    A, B, X, Y = (t.clone().requires_grad_() for t in (a, b, x, y))
+    R = X @ Y
+    rows = B * (0.5 - A) * A.tanh() * (A + B) * (2 * R * (A / (2 + B * B)) + R + B + Y[:, None] + 2)
+    (R.sum() + rows.sum()).backward()
+    for name, want in zip("AXY", (A, X, Y), strict=True):
+        assert torch.allclose(given[name].grad, want.grad)
+    assert torch.allclose(given["B"].grad.to_dense()[b != 0], B.grad[b != 0])

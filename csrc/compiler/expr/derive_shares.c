@@ -4,6 +4,8 @@
  * all else that they share, it is taken out of them: sum(M * x * a) + sum(M * x * b) is sum(M * x * (a + b)), and an
  * index that one of them sums alone is summed inside. So the entries of M are visited once. What the gradients to
  * several tensors sum in this way, along different dimensions, is computed once. */
+#include <string.h>
+
 #include "derive.h"
 
 #define SIMPLE 3 /* factors that are not worth a temporary */
@@ -140,6 +142,25 @@ static Expr *share_body(Derive *d, int k, Expr *body)
     return temp;
 }
 
+static bool reads(const Line *l, const Tensor *t)
+{
+    bool any = false;
+    for (int k = 0; k < l->n; k++) any |= expr_reads(l->share[k]->value, t);
+    return any;
+}
+
+/* The last line, a temporary, goes in front of the first that reads it: the adjoint of what an assignment makes stands
+ * there since before. What the temporary reads, that line read itself. */
+static void move_ahead(Derive *d)
+{
+    const int last = d->nline - 1;
+    const Line temp = d->line[last];
+    int at = 0;
+    while (at < last && !reads(&d->line[at], temp.t)) at++;
+    memmove(&d->line[at + 1], &d->line[at], (size_t)(last - at) * sizeof temp);
+    d->line[at] = temp;
+}
+
 void derive_share(Derive *d)
 {
     for (int k = 0; k < d->nshare; k++)
@@ -149,6 +170,8 @@ void derive_share(Derive *d)
         Expr *body = d->share[k].to ? body_of(d->share[k].value, &vars) : NULL;
         if (!body || !vars || !derive_covered(body) || !is_costly(d, body)) continue;
         Expr *temp = share_body(d, k, body);
-        if (temp) d->share[k].value = derive_sum(d, temp, vars, expr_free(body));
+        if (!temp) continue;
+        d->share[k].value = derive_sum(d, temp, vars, expr_free(body));
+        move_ahead(d);
     }
 }
