@@ -42,6 +42,7 @@ PACKAGE = {  # instead of all that, the Python tests of files whose path begins 
     "bindings/layouts": ("test_alone",),
     "bindings/sample": ("test_dynamic",),
     "compiler/path/": STEPS,
+    "compiler/expr/derive_shares": ("test_gradients",),
     "compiler/expr/inline": STEPS,
     "compiler/lower/noted": ("test_merges",),
     "compiler/expr/twins": ("test_twins",),
