@@ -167,3 +167,14 @@ def test_a_choice_of_a_number_that_is_zero():
     A, x = scorch.sparse(torch.tensor([[1.0, 0.0], [0.0, 2.0]])), torch.tensor(0.0, requires_grad=True)
     torch.where(A > 1, A, x).to_dense().sum().backward()
     assert x.grad == 3
+
+
+@pytest.mark.parametrize("f", [torch.maximum, torch.minimum])
+def test_extrema_with_nan_have_the_gradient_of_torch(f):
+    d, nan = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[NAN, 0.0], [0.0, 5.0]])
+    x, z, A, dense = nan.clone(), nan.clone(), scorch.sparse(d), d.clone()
+    for t in (x, z, A, dense):
+        t.requires_grad_()
+    f(x, A).sum().backward()
+    f(z, dense).sum().backward()
+    assert torch.equal(x.grad, z.grad) and torch.equal(A.grad.to_dense()[d != 0], dense.grad[d != 0])
