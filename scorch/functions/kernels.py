@@ -109,7 +109,7 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
     swapped = not isinstance(a, SparseTensor)
     if swapped:
         a, b = b, a
-    if not isinstance(b, torch.Tensor) or (swapped and b.dim() and name == "div"):
+    if not isinstance(b, torch.Tensor):
         return NotImplemented
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or _torch.DEBUG_STAGES:
         return NotImplemented

@@ -243,9 +243,7 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
     shape = tuple([1 if isinstance(c, Place) else length(c) for c in chosen])
     kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, Place)]
     if len(kept) == 1:
-        if isinstance(across, tuple) and not isinstance(
-            chosen[turned], Place
-        ):  # one column: the rows that have it
+        if not isinstance(chosen[turned], Place):  # one column: the rows that have it
             pos, _, values = arrays
             arrays = (torch.stack((pos[0], pos[-1])), torch.repeat_interleave(pos.diff()), values)
         return assemble(layout("coo", 1), kept, arrays)
