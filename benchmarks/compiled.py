@@ -152,12 +152,8 @@ def _pair(name: str, a: torch.Tensor, b: torch.Tensor) -> Iterator[Case]:
 
 
 def _beside(name: str, csr: torch.Tensor) -> Iterator[Case]:
-    x, v, dense, A = (
-        torch.randn(csr.shape),
-        torch.randn(csr.shape[1]),
-        csr.to_dense(),
-        scorch.sparse(int32(csr)),
-    )
+    x, v = torch.randn(csr.shape), torch.randn(csr.shape[1])
+    dense, A = csr.to_dense(), scorch.sparse(int32(csr))
     known = {
         "C[i,j] = X[i,j] - A[i,j]": lambda: x - dense,
         "C[i,j] = max(X[i,j], A[i,j])": lambda: torch.maximum(x, dense),

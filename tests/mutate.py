@@ -144,7 +144,7 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/nest/absent.c", "return left && same_value(s->p, left, s->given->rhs);", "return left;",
     ),
     "entries are missing in front of entries": (
-        "compiler/schedule/build.c", "(Assign){a.lhs, O_CONST, x->left})", "(Assign){a.lhs, O_CONST, a.rhs})",
+        "compiler/schedule/build.c", "(Assign){a.lhs, O_CONST, left})", "(Assign){a.lhs, O_CONST, a.rhs})",
     ),
     "the part that is something without entries is too small": (
         "compiler/nest/absent.c", "if (names(p, in, absent, true) && expr_absent(p, in, absent))",
@@ -154,7 +154,7 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/expr/derive_shares.c", "        move_ahead(d);", "",
     ),
     "what may be absent is a value everywhere": (
-        "compiler/schedule/build.c", "if (!e || e->op == O_CONST) return e != NULL;", "return e != NULL;",
+        "compiler/schedule/build.c", "!expr_any(e, may_lack, NULL)", "(!expr_any(e, may_lack, NULL) || e)",
     ),
     "a result that is assigned everywhere is filled behind it": (
         "compiler/lower/lower.c", "f->fill & ~l->assigned", "f->fill",

@@ -281,16 +281,18 @@ typedef struct {
     int n;
     Tensor *t[MAXMERGE]; /* all that the loop would look up */
     uint64_t set;
-    Expr *left; /* the right side without their entries, of dense operands alone */
+    Expr *part; /* of the right side, the smallest that is something without their entries */
 } Beside;
 
-/* Whether nothing in e can be absent: where it were all zero, nothing would be assigned, and nobody fills a workspace. */
-static bool is_everywhere(const Expr *e)
+static bool may_lack(const Expr *e, const void *unused)
 {
-    if (!e || e->op == O_CONST) return e != NULL;
-    if (e->op == O_ACCESS) return e->tensor->role != T_WORK && sc_format_is_dense(&e->tensor->format);
-    return is_everywhere(e->kid[0]) && (!e->kid[1] || is_everywhere(e->kid[1]));
+    (void)unused;
+    return e->op == O_ACCESS && (e->tensor->role == T_WORK || !sc_format_is_dense(&e->tensor->format));
 }
+
+/* Whether there is something, and nothing of it can be absent: else nothing may be assigned where it is, and nobody fills a
+ * workspace. */
+static bool is_everywhere(const Expr *e) { return e && !expr_any(e, may_lack, NULL); }
 
 static bool find_beside(Build *b, const State *s, const Assign *a, const Sources *src, Index ix, Beside *x)
 {
@@ -304,22 +306,22 @@ static bool find_beside(Build *b, const State *s, const Assign *a, const Sources
         x->t[x->n++] = t;
     }
     if (!x->n || b->p->skip || a->lhs->tensor->like || expr_has(a->rhs, O_REDUCE)) return false;
-    x->left = expr_absent(b->p, a->rhs, x->set);
-    return x->left && is_everywhere(expr_absent(b->p, expr_beside(b->p, a->rhs, x->set), x->set));
+    if (!expr_absent(b->p, a->rhs, x->set)) return false;
+    x->part = expr_beside(b->p, a->rhs, x->set);
+    return is_everywhere(expr_absent(b->p, x->part, x->set));
 }
 
 /* work w { what has another value at entries } then { the assignment, reading w } */
 static Nest *beside_in_work(Build *b, const State *s, Assign a, Index ix, const Beside *x)
 {
-    Expr *part = expr_beside(b->p, a.rhs, x->set);
     for (int v = 0; v < b->p->nvar; v++)
-        if (in(expr_vars(part), v) && v != ix.var && !place_knows(&s->known, index_whole(v))) return NULL;
+        if (in(expr_vars(x->part), v) && v != ix.var && !place_knows(&s->known, index_whole(v))) return NULL;
     if (!s->par || ix.part != SC_WHOLE) return NULL;
     Tensor *w = work_new(b->p, "w", W_LANE);
     work_slot(w, ix);
     Expr *slot = work_access(b->p, w);
-    Nest *fill = nest_of(b, *s, (Assign){slot, O_CONST, part});
-    a.rhs = expr_replace(b->p, a.rhs, part, slot);
+    Nest *fill = nest_of(b, *s, (Assign){slot, O_CONST, x->part});
+    a.rhs = expr_replace(b->p, a.rhs, x->part, slot);
     Nest *use = fill ? nest_of(b, *s, a) : NULL;
     return use ? nest_work(b->p, w, fill, use) : NULL;
 }
@@ -329,11 +331,12 @@ static Nest *beside_dense(Build *b, const State *s, Assign a, const Sources *src
 {
     const Tensor *to = a.lhs->tensor;
     if (a.reduce != O_CONST || !in(expr_vars(a.lhs), ix.var)) return beside_in_work(b, s, a, ix, x);
-    if (!is_everywhere(x->left)) return NULL;
+    Expr *left = expr_absent(b->p, a.rhs, x->set);
+    if (!is_everywhere(left)) return NULL;
     const bool work = to->role == T_WORK;
     if (work ? to->place == W_REG || tensor_gathers(to) : to == b->layout || !sc_format_is_dense(&to->format))
         return NULL;
-    Nest *item[] = {nest_of(b, *s, (Assign){a.lhs, O_CONST, x->left}), NULL};
+    Nest *item[] = {nest_of(b, *s, (Assign){a.lhs, O_CONST, left}), NULL};
     if (item[0]) item[1] = loop_in(b, *s, a, src, ix, x->n, x->t, false);
     return item[1] ? nest_seq(b->p, 2, item) : NULL;
 }
