@@ -87,6 +87,12 @@ typedef struct {
      * diagonals of a slice begin. Else a padded kind has `width` positions below one above, those without an entry at
      * the end, coordinate -1. */
     bool sliced;
+    /* The rows of a slice have no diagonals in common but lengths: each `block` positions above, a window, are put in order
+     * by their entries, longest first, and sliced in that order; a slice has as many columns of slots as its longest row.
+     * Of every window pos holds where the columns of its slices begin and where the last one's end, then the place in that
+     * order of each of its rows; the last window is full, of rows without entries. crd holds, for every column, bits that say which rows
+     * of the slice have it, the first ones, and a coordinate for each row, 0 for the others. */
+    bool sorted;
     /* A bit for every coordinate, in words of SC_WORD bits: the positions below one above are those of its set bits, in
      * order. crd holds the words, pos where the positions of each word begin. */
     bool words;
@@ -96,9 +102,11 @@ typedef struct {
     bool planar;
 } sc_kind;
 #define SC_WORD 32
-#define SC_NKIND (SC_PLANAR + 1)
+#define SC_NKIND (SC_SELL + 1)
 extern const sc_kind sc_kinds[SC_NKIND];
-bool sc_slices_fit(const sc_levelspec *); /* so many rows can be a slice */
+bool sc_slices_fit(const sc_levelspec *);  /* so many rows can be a slice */
+#define SC_WINDOW 4096                     /* rows that can be sorted together, at most */
+bool sc_window_fits(const sc_levelspec *); /* so many are, where any are */
 static inline const sc_kind *sc_kind_of(const sc_levelspec *s) { return &sc_kinds[s->kind]; }
 /* Entries are found by walking over all of a position: nothing is looked up, cut or merged. */
 static inline bool sc_kind_walked(const sc_kind *is) { return is->sliced || is->words; }
@@ -106,15 +114,21 @@ static inline bool sc_kind_has_pos(const sc_kind *is) { return is->pos || sc_kin
 /* Elements of the arrays of a level, for so many positions above it and of its own. */
 static inline int64_t sc_slices(const sc_levelspec *s, int64_t above)
 { return above / s->width + (above % s->width != 0); }
+/* Of sorted rows: windows, and the elements of pos that each has. */
+static inline int64_t sc_windows(const sc_levelspec *s, int64_t above)
+{ return above / s->block + (above % s->block != 0); }
+static inline int64_t sc_window_step(const sc_levelspec *s) { return s->block / s->width + 1 + s->block; }
 static inline int64_t sc_words(int64_t size) { return size / SC_WORD + (size % SC_WORD != 0); }
 static inline int64_t sc_pos_length(const sc_levelspec *s, int64_t size, int64_t above)
 {
     const sc_kind *is = sc_kind_of(s);
+    if (is->sorted) return sc_windows(s, above) * sc_window_step(s);
     return (is->sliced ? sc_slices(s, above) : is->words ? above * sc_words(size) : above) + 1;
 }
 static inline int64_t sc_crd_length(const sc_levelspec *s, int64_t size, int64_t above, int64_t npos)
 {
     const sc_kind *is = sc_kind_of(s);
+    if (is->sorted) return npos / s->width * (s->width + 1);
     return is->sliced ? npos / s->width * 2 : is->words ? above * sc_words(size) : npos;
 }
 

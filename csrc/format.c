@@ -6,8 +6,8 @@
  * the list at hand. So a name means one thing, in both directions.
  *
  *     format = name | name "(" number {"," number} ")" | level {"," level}
- *     level  = kind "(" dim [("/" | "%") block] {"," (width | "nonunique" | "unique")} ")"
- *     kind   = "dense" | "compressed" | "singleton" | "ell" | "diagonals" | "bitmask" | "planar"
+ *     level  = kind "(" dim [("/" | "%") block] {"," (width | window | "nonunique" | "unique")} ")"
+ *     kind   = "dense" | "compressed" | "singleton" | "ell" | "diagonals" | "bitmask" | "planar" | "sell"
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -23,6 +23,7 @@ const sc_kind sc_kinds[SC_NKIND] = {
     [SC_DIAGONALS] = {.name = "diagonals", .crd = true, .padded = true, .sliced = true},
     [SC_BITMASK] = {.name = "bitmask", .crd = true, .words = true},
     [SC_PLANAR] = {.name = "planar", .planar = true},
+    [SC_SELL] = {.name = "sell", .crd = true, .padded = true, .sliced = true, .sorted = true},
 };
 
 /* ---- names ---- */
@@ -51,8 +52,9 @@ static const struct {
 } names[] = {{"dense", 0, 0, SC_MAXDIM}, {"coo", 0, 1, SC_MAXDIM}, {"csr", 0, 2, SC_MAXDIM},
              {"csc", 0, 2, SC_MAXDIM},   {"dcsr", 0, 2, 2},        {"dcsc", 0, 2, 2},
              {"csf", 0, 1, SC_MAXDIM},   {"bsr", 2, 2, 2},         {"bsc", 2, 2, 2},
-             {"ell", 1, 2, SC_MAXDIM},   {"dia", 1, 2, SC_MAXDIM}, {"bitmask", 0, 2, SC_MAXDIM}};
-enum { N_DENSE, N_COO, N_CSR, N_CSC, N_DCSR, N_DCSC, N_CSF, N_BSR, N_BSC, N_ELL, N_DIA, N_BITMASK };
+             {"ell", 1, 2, SC_MAXDIM},   {"dia", 1, 2, SC_MAXDIM}, {"bitmask", 0, 2, SC_MAXDIM},
+             {"sell", 2, 2, SC_MAXDIM}};
+enum { N_DENSE, N_COO, N_CSR, N_CSC, N_DCSR, N_DCSC, N_CSF, N_BSR, N_BSC, N_ELL, N_DIA, N_BITMASK, N_SELL };
 
 static void put_padded(sc_format *f, sc_level_kind kind, int width)
 {
@@ -60,12 +62,12 @@ static void put_padded(sc_format *f, sc_level_kind kind, int width)
     f->level[f->nlevel - 1].width = width;
 }
 
-/* Leading dimensions of csr, csc, ell and dia beyond the last two are a dense batch. */
+/* Leading dimensions of csr, csc, ell, dia and sell beyond the last two are a dense batch. */
 static void alias(sc_format *f, int name, int n, const int *arg)
 {
     memset(f, 0, sizeof *f);
     f->ndim = n;
-    const bool rows = name == N_CSR || name == N_ELL || name == N_DIA || name == N_BITMASK;
+    const bool rows = name == N_CSR || name == N_ELL || name == N_DIA || name == N_BITMASK || name == N_SELL;
     int batch = rows ? n - 1 : name == N_CSC ? n - 2 : name == N_DENSE ? n : 0;
     for (int d = 0; d < batch; d++) put(f, SC_DENSE, d, true);
     switch (name) {
@@ -84,6 +86,7 @@ static void alias(sc_format *f, int name, int n, const int *arg)
     case N_ELL: put_padded(f, SC_ELL, arg[0]); break;
     case N_DIA: put_padded(f, SC_DIAGONALS, arg[0]); break;
     case N_BITMASK: put(f, SC_BITMASK, n - 1, true); break;
+    case N_SELL: put_padded(f, SC_SELL, arg[0]), f->level[f->nlevel - 1].block = arg[1]; break;
     default: break;
     }
 }
@@ -155,17 +158,19 @@ static int read_name(reader *r, int ndim, bool *found)
             } while (accept(r, ','));
         if (n && !accept(r, ')')) return SC_OK;
         space(r);
-        bool level = i == N_DENSE || i == N_ELL || i == N_BITMASK; /* also the names of level kinds */
+        bool level =
+            i == N_DENSE || i == N_ELL || i == N_BITMASK || i == N_SELL; /* also the names of level kinds */
         if (*r->p && level) return SC_OK;
         if (*r->p) return fail(r, r->p, "the end");
         if (n != names[i].narg && level && n) return SC_OK;
         if (n != names[i].narg)
             return sc_error(r->e, SC_EVALUE, "format \"%s\": expected %s%s, got %d numbers", r->text,
                             names[i].name,
-                            names[i].narg == 2 ? "(rows,columns) of a block"
-                            : i == N_DIA       ? "(rows) of a slice"
-                            : names[i].narg    ? "(width)"
-                                               : " alone",
+                            i == N_SELL          ? "(rows,window), of a slice and sorted together"
+                            : names[i].narg == 2 ? "(rows,columns) of a block"
+                            : i == N_DIA         ? "(rows) of a slice"
+                            : names[i].narg      ? "(width)"
+                                                 : " alone",
                             n);
         if (ndim < names[i].least || ndim > names[i].most)
             return sc_error(r->e, SC_EVALUE, "format \"%s\" is for tensors of %d%s dimensions, got one of %d",
@@ -189,7 +194,7 @@ static int read_level(reader *r)
     if (kind < 0)
         return fail(r, start,
                     "a format name, or a level dense(d), compressed(d), singleton(d), ell(d, width), "
-                    "diagonals(d, rows), bitmask(d) or planar(d%b)");
+                    "diagonals(d, rows), bitmask(d), planar(d%b) or sell(d, rows, window)");
     if (f->nlevel == SC_MAXLEVEL)
         return sc_error(r->e, SC_EVALUE, "format \"%s\": expected at most %d levels", r->text, SC_MAXLEVEL);
     const sc_kind *is = &sc_kinds[s.kind = (uint8_t)kind];
@@ -201,22 +206,27 @@ static int read_level(reader *r)
     s.dim = (uint8_t)v;
     s.part = accept(r, '/') ? SC_DIV : accept(r, '%') ? SC_MOD : SC_WHOLE;
     if (s.part != SC_WHOLE && !number(r, 1, &s.block)) return fail(r, r->p, "a block size of at least 1");
-    bool width = false;
+    bool width = false, window = !is->sorted;
     while (accept(r, ',')) {
         if (is->padded && !width && number(r, 0, &s.width))
             width = true;
+        else if (width && !window && number(r, 1, &s.block))
+            window = true;
         else if (is->repeats && word(r, "nonunique"))
             s.unique = 0;
         else if (!word(r, "unique"))
             return fail(r, r->p,
-                        is->sliced   ? "the rows of a slice"
-                        : is->padded ? "the width"
-                                     : "unique or nonunique");
+                        width && !window ? "the rows that are sorted together"
+                        : is->sliced     ? "the rows of a slice"
+                        : is->padded     ? "the width"
+                                         : "unique or nonunique");
     }
-    if (is->padded && !width)
+    if ((is->padded && !width) || !window)
         return fail(r, r->p,
-                    is->sliced ? "a comma and the rows of a slice, diagonals(d, rows)"
-                               : "a comma and the number of slots, ell(d, width)");
+                    is->sorted
+                        ? "a comma, the rows of a slice and those sorted together, sell(d, rows, window)"
+                    : is->sliced ? "a comma and the rows of a slice, diagonals(d, rows)"
+                                 : "a comma and the number of slots, ell(d, width)");
     if (!accept(r, ')')) return fail(r, r->p, ")");
     f->level[f->nlevel++] = s;
     return SC_OK;
@@ -254,11 +264,17 @@ static int check_slices(const sc_format *f, const char *text, int l, sc_err *e)
                         "format \"%s\": expected slices of 1, 2, 4, 8 or 16 rows, got %d; 16 is fastest",
                         text, s->width);
     if (l == 0 || l + 1 < f->nlevel || s->part != SC_WHOLE)
+        return sc_error(e, SC_EVALUE,
+                        "format \"%s\": expected %s(%d, ..) as the last level, of a whole dimension and "
+                        "with a level of rows above; for example dense(0), %s",
+                        text, sc_kind_of(s)->name, s->dim,
+                        sc_kind_of(s)->sorted ? "sell(1, 16, 1024)" : "diagonals(1, 16)");
+    if (!sc_window_fits(s))
         return sc_error(
             e, SC_EVALUE,
-            "format \"%s\": expected diagonals(%d, %d) as the last level, of a whole dimension and "
-            "with a level of rows above; for example dense(0), diagonals(1, 16)",
-            text, s->dim, s->width);
+            "format \"%s\": expected a multiple of the %d rows of a slice up to %d as the rows that are "
+            "sorted together, got %d",
+            text, s->width, SC_WINDOW, s->block);
     return SC_OK;
 }
 
@@ -347,6 +363,7 @@ void sc_format_print_levels(const sc_format *f, char *out, size_t size)
         add(out, size, &n, "%s%s(%d", l ? ", " : "", sc_kind_of(s)->name, s->dim);
         if (s->part != SC_WHOLE) add(out, size, &n, "%c%d", s->part == SC_DIV ? '/' : '%', s->block);
         if (sc_kind_of(s)->padded) add(out, size, &n, ", %d", s->width);
+        if (sc_kind_of(s)->sorted) add(out, size, &n, ", %d", s->block);
         if (!s->unique) add(out, size, &n, ", nonunique");
         add(out, size, &n, ")");
     }
@@ -356,7 +373,9 @@ void sc_format_print_levels(const sc_format *f, char *out, size_t size)
 static void arguments(const sc_format *f, int name, int *arg)
 {
     arg[0] = arg[1] = 0;
-    if ((name == N_ELL || name == N_DIA) && f->nlevel) arg[0] = f->level[f->nlevel - 1].width;
+    const bool padded = name == N_ELL || name == N_DIA || name == N_SELL;
+    if (padded && f->nlevel) arg[0] = f->level[f->nlevel - 1].width;
+    if (name == N_SELL && f->nlevel) arg[1] = f->level[f->nlevel - 1].block;
     for (int l = 0; l < f->nlevel; l++)
         if ((name == N_BSR || name == N_BSC) && f->level[l].dim < 2) arg[f->level[l].dim] = f->level[l].block;
 }
@@ -383,6 +402,12 @@ void sc_format_print(const sc_format *f, char *out, size_t size)
 bool sc_slices_fit(const sc_levelspec *s)
 { return s->width > 0 && s->width <= 16 && (s->width & (s->width - 1)) == 0; }
 
+bool sc_window_fits(const sc_levelspec *s)
+{
+    return !sc_kind_of(s)->sorted ||
+           (s->block >= s->width && s->block <= SC_WINDOW && s->block % s->width == 0);
+}
+
 bool sc_format_equal(const sc_format *a, const sc_format *b)
 {
     if (a->ndim != b->ndim || a->nlevel != b->nlevel) return false;
@@ -392,6 +417,7 @@ bool sc_format_equal(const sc_format *a, const sc_format *b)
             return false;
         if (s->part != SC_WHOLE && s->block != t->block) return false;
         if (sc_kind_of(s)->padded && s->width != t->width) return false;
+        if (sc_kind_of(s)->sorted && s->block != t->block) return false;
     }
     return true;
 }

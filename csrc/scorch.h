@@ -52,22 +52,23 @@ typedef enum {
     SC_ELL,
     SC_DIAGONALS,
     SC_BITMASK,
-    SC_PLANAR
+    SC_PLANAR,
+    SC_SELL
 } sc_level_kind;
 typedef enum { SC_WHOLE, SC_DIV, SC_MOD } sc_part; /* i, i/block, i%block */
 typedef struct {
     uint8_t kind, unique; /* unique is 0 for compressed(nonunique) */
     uint8_t dim, part;
-    int32_t block; /* of SC_DIV and SC_MOD */
+    int32_t block; /* of SC_DIV and SC_MOD. Of SC_SELL: rows that are sorted by length together */
     int32_t
-        width; /* of SC_ELL: slots a parent position; padding has coordinate -1. Of SC_DIAGONALS: rows of a slice */
+        width; /* of SC_ELL: slots a parent position; padding has coordinate -1. Of the sliced: rows of a slice */
 } sc_levelspec;
 typedef struct {
     int ndim, nlevel;
     sc_levelspec level[SC_MAXLEVEL];
 } sc_format;
 
-/* Text is an alias (dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r))
+/* Text is an alias (dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) sell(r,w))
  * or a list of levels over dimension numbers: "dense(0), compressed(1)",
  * "compressed(0, nonunique), singleton(1)", "dense(0/2), compressed(1/3),
  * dense(0%2), dense(1%3)". Printing gives an alias where one exists. */
@@ -98,6 +99,8 @@ typedef struct {
     uint8_t reach; /* log2 of the entries from one to the next of its column, for half of them; 0: unknown */
     /* Layouts may have values of their own: 1, or the size of the cuts of the one that is there. */
     uint16_t cut;
+    uint16_t
+        window; /* rows that are sorted by length together, where slices of such have little padding; else 0 */
 } sc_often;
 
 /* A tensor as the caller holds it. Sparse tensors: view.level[] and view.val,
@@ -167,6 +170,9 @@ void sc_census_take(const sc_tensor *, int64_t step, sc_census *out);
 /* How many entries the diagonals of a slice of SC_SLICE rows have on average, of a csr matrix, found in some of the
  * slices; 0 of any other tensor. */
 double sc_census_diagonals(const sc_tensor *);
+/* Slots for an entry of slices of `width` rows, where those of a window are sorted by length: 1 without padding. Of a csr
+ * matrix, found in some of its windows; 0 of any other tensor. */
+double sc_census_padding(const sc_tensor *, int width, int window);
 /* Of blocks of side x side places, a power of two: how many entries were seen, in how many blocks, and how many of them
  * lie in blocks of which at least `share` is stored. Of a csr matrix, found in some of its rows of blocks; zeros of any
  * other tensor. False: memory ran out. */

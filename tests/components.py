@@ -1,8 +1,8 @@
 """Random SparseTensors made of arrays, in every format, and what they hold, read by a plain walk.
 
 Structures are drawn level by level, as validation allows them: coordinates that repeat where a level is
-nonunique, padding in ell and in slices of diagonals, words of bits, stored zeros, empty fibres, empty and
-huge extents. No conversion takes part.
+nonunique, padding in ell and in slices, of diagonals or of sorted rows, words of bits, stored zeros, empty
+fibres, empty and huge extents. No conversion takes part.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def _levels(r: random.Random, dims: Coordinate) -> str:
         )
     found[0] = found[0].replace("singleton", "compressed")
     if len(found) > 1 and cut is None and r.random() < 0.15 and "compressed" not in found[-2] + found[-1]:
-        found[-1] = f"diagonals({order[-1]}, {r.choice((1, 2, 4, 8, 16))})"
+        of_diagonals = f"diagonals({order[-1]}, {r.choice((1, 2, 4, 8, 16))})"
+        found[-1] = r.choice((of_diagonals, f"sell({order[-1]}, {_windows(r)})"))
     elif (
         cut is None
         and len(order) > 1
@@ -72,6 +73,11 @@ def _levels(r: random.Random, dims: Coordinate) -> str:
     ):
         found[-1] = f"bitmask({order[-1]})"
     return ", ".join(found)
+
+
+def _windows(r: random.Random) -> str:
+    width = r.choice((1, 2, 4, 8, 16))
+    return f"{width}, {width * r.choice((1, 3, 256))}"
 
 
 def _list(dims: Coordinate, last: str) -> str:
@@ -101,7 +107,7 @@ def random_format(r: random.Random, dims: Coordinate) -> str:
         if dims[-1] < 512 and r.random() < 0.4:
             return "bitmask"
         if r.random() < 0.5:
-            return f"dia({r.choice((1, 4, 8, 16))})"
+            return r.choice((f"dia({r.choice((1, 4, 8, 16))})", f"sell({_windows(r)})"))
         return f"ell({r.choice((1, 2, 3, max(1, min(dims[-1], 8))))})"
     if kind == 6:
         return _list(dims, r.choice(("", ", nonunique")))
@@ -192,6 +198,8 @@ class _Builder:
                 self._ell(k, chain)
             elif kind == "diagonals":
                 self._diagonals(k)
+            elif kind == "sell":
+                self._sorted(k)
             elif kind == "bitmask":
                 self._words(k)
             else:
@@ -246,6 +254,27 @@ class _Builder:
             full = [(c, *self._tuple(k + 1, n - 1)) for c in rows[:width]]
             fibres.append(full + [(-1,) * n] * (width - len(full)))
         self._slots(fibres, k, n)
+
+    def _sorted(self, k: int) -> None:
+        """Windows of rows, longest first, those of one length in any order, in slices of columns."""
+        window, width = self.levels[k][4:6]
+        fibres = [self._fibre(k, 1) if above else [] for above in self.at]
+        self.pos[k], self.crd[k], below, columns = [], [], [], 0
+        for first in range(0, len(fibres), window):
+            rows = [fibres[p] if p < len(fibres) else [] for p in range(first, first + window)]
+            order = sorted(range(window), key=lambda i, rows=rows: (-len(rows[i]), self.r.random()))
+            self.pos[k].append(columns)
+            for s in range(0, window, width):
+                for q in range(len(rows[order[s]])):
+                    found = [rows[i][q][0] for i in order[s : s + width] if q < len(rows[i])]
+                    self.crd[k] += [(1 << len(found)) - 1, *found, *[0] * (width - len(found))]
+                    above = [self.at[first + i] for i in order[s : s + len(found)]]
+                    below += [_moved(a, self.levels[k], c) for a, c in zip(above, found, strict=True)]
+                    below += [None] * (width - len(found))
+                columns += len(rows[order[s]])
+                self.pos[k].append(columns)
+            self.pos[k] += [order.index(i) for i in range(window)]
+        self.at = below
 
     def _diagonals(self, k: int) -> None:
         """Slices of rows: rising diagonals, each with bits of rows that have it, few or all that can."""
@@ -314,13 +343,16 @@ def entries(a: scorch.SparseTensor) -> Iterator[tuple[Coordinate | None, int]]:
     starts = {
         k: a.pos(k).tolist()
         for k, level in enumerate(levels)
-        if level[0] in ("compressed", "diagonals", "bitmask")
+        if level[0] in ("compressed", "diagonals", "bitmask", "sell")
     }
     at: list[Coordinate | None] = [(0,) * a.dim()]
     for k, level in enumerate(levels):
         below = []
         if level[0] == "diagonals":
             at = list(_of_slices(at, level, starts[k], arrays[k]))
+            continue
+        if level[0] == "sell":
+            at = list(_of_sorted(at, level, starts[k], arrays[k]))
             continue
         if level[0] == "planar":
             n = range(_extent(level, shape))
@@ -355,6 +387,20 @@ def _of_slices(
                 p = s * width + lane
                 here = crd[2 * q + 1] >> lane & 1 and at[p]
                 yield _moved(at[p], level, crd[2 * q] + p) if here else None
+
+
+def _of_sorted(
+    at: list[Coordinate | None], level: Level, pos: list[int], crd: list[int]
+) -> Iterator[Coordinate | None]:
+    window, width = level[4:6]
+    slices, step = window // width, window // width + 1 + window
+    for w in range(len(pos) // step):
+        row = {pos[w * step + slices + 1 + i]: w * window + i for i in range(window)}
+        for s in range(slices):
+            for q in range(pos[w * step + s], pos[w * step + s + 1]):
+                for lane in range(width):
+                    here = crd[q * (width + 1)] >> lane & 1 and at[row[s * width + lane]]
+                    yield _moved(here, level, crd[q * (width + 1) + 1 + lane]) if here else None
 
 
 def _of_words(

@@ -184,7 +184,11 @@ def level_list(draw: random.Random, dims: tuple[int, ...]) -> str:
         levels += [f"singleton({order[-1]}{draw.choice(('', ', nonunique'))})"]
     elif len(order) > 1 and draw.random() < 0.1:
         levels[-1] = draw.choice(
-            (f"diagonals({order[-1]}, {draw.choice((1, 8, 16))})", f"bitmask({order[-1]})")
+            (
+                f"diagonals({order[-1]}, {draw.choice((1, 8, 16))})",
+                f"sell({order[-1]}, {draw.choice(('1, 4', '8, 16', '16, 1024'))})",
+                f"bitmask({order[-1]})",
+            )
         )
     return ", ".join(levels)
 
@@ -199,7 +203,8 @@ def sparse_format(draw: random.Random, dims: tuple[int, ...]) -> str:
     if kind == 7 and len(dims) == 2:
         return blocked(draw, dims)
     if kind == 8:
-        return draw.choice((f"ell({max(dims[-1], 1)})", f"dia({draw.choice((1, 4, 16))})", "bitmask"))
+        sliced = (f"dia({draw.choice((1, 4, 16))})", "sell(8,32)")
+        return draw.choice((f"ell({max(dims[-1], 1)})", *sliced, "bitmask"))
     return level_list(draw, dims)
 
 

@@ -193,6 +193,24 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/level.c", "run->a = both(l, less(l, val_local(p, q), f->hi), same);",
         "run->a = both(l, less(l, val_local(p, q), f->lo), same);",
     ),
+    # ---- slices of sorted rows ----
+    "lanes behind the end of a row add what stands there": (
+        "compiler/lower/sell.c",
+        "v = val_select(p, here, v, val_const(p, old->type, op_identity(x->reduce)));", "(void)here;",
+    ),
+    "sums of a window are taken in the order of rows": (
+        "compiler/lower/sell.c",
+        "Sums sums = {.buf = x.sums, .place = lower_buf(l, B_POS, x.t, x.level)};",
+        "Sums sums = {.buf = x.sums};",
+    ),
+    "all rows of a slice are in lane 0": (
+        "compiler/lower/sell.c",
+        "Val *lane = lower_let(l, \"row\", op(l, O_MOD, f->place, width));", "Val *lane = num(l, 0);",
+    ),
+    "what results store is bounded by windows": (
+        "compiler/lower/result.c",
+        "    if (sc_kind_of(&t->format.level[t->format.nlevel - 1])->sorted) return false;\n", "",
+    ),
     # ---- slices of diagonals ----
     "lanes without an entry take part": (
         "compiler/lower/slices.c",

@@ -48,7 +48,7 @@ def levels(form: str, rank: int) -> list[tuple[str, int]] | None:
     if re.fullmatch(r"ell\(\d+\)", form):
         return [("dense", d) for d in range(rank - 1)] + [("ell", rank - 1)]
     found = re.findall(r"(\w+)\((\d+)[^)]*\)", form)
-    walked = "dia" in form or "bitmask" in form  # nothing is looked up there
+    walked = "dia" in form or "sell" in form or "bitmask" in form  # nothing is looked up there
     return None if "%" in form or "bs" in form or walked else [(kind, int(d)) for kind, d in found]
 
 

@@ -54,6 +54,7 @@ COMPOSED = (
     "bsr(8,8) of blocks(8,8,0.5) + csr",
     "dia(4) of band(0,0) + bsr(2,2) of blocks(2,2,0.7) + csr",
     "csr of band(-2,2) + bsr(4,4) of blocks(4,4,0.1) + csr",
+    "sell(4,8) of rows(<= 6) + csr",
     "bsr(4,4) of blocks(4,4,0.3) + dcsr of rows(<= 4) + csc",
 )
 ON_PARTS = {

@@ -7,6 +7,7 @@ import scorch
 
 NAN, INF = float("nan"), float("inf")
 FORMATS = ("csr", "csc", "coo", "dcsr", "bsr(2,3)", "bitmask", "ell(4)", "dia(4)", "csr of band(-1,1) + csr")
+FORMATS += ("sell(2,4)",)
 ASSIGNED = (
     ("C[i,j] = X[i,j] - A[i,j]", lambda x, a, b, v: x - a),
     ("C[i,j] = A[i,j] - X[i,j]", lambda x, a, b, v: a - x),

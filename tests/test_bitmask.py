@@ -13,7 +13,7 @@ import scorch
 
 T = torch.tensor
 FORMATS = [
-    "csr", "csc", "coo", "dcsr", "dcsc", "bsr(1,1)", "ell(70)", "dia(4)", "dense", "bitmask",
+    "csr", "csc", "coo", "dcsr", "dcsc", "bsr(1,1)", "ell(70)", "dia(4)", "sell(4,8)", "dense", "bitmask",
     "compressed(0), bitmask(1)", "dense(1), bitmask(0)", "compressed(0), dense(1)",
     "dense(0/1), dense(0%1), bitmask(1)",
 ]  # fmt: skip

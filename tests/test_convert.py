@@ -232,6 +232,7 @@ def test_names_are_of_any_rank():
         "csc",
         "dense(0), dense(1), compressed(2)",
         "dia(2)",
+        "sell(2,4)",
     ):
         a = scorch.sparse(x, text)
         assert torch.equal(a.to_dense(), x) and a.convert("coo").convert(a.format).format == a.format

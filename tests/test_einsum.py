@@ -33,7 +33,7 @@ def dense(x):
 
 # ---- formats ----
 @pytest.mark.parametrize(
-    "fmt", ["csr", "coo", "csc", "dcsr", "bsr(2,7)", "ell(7)", "dia(16)", "dense", "auto"]
+    "fmt", ["csr", "coo", "csc", "dcsr", "bsr(2,7)", "ell(7)", "dia(16)", "sell(8,16)", "dense", "auto"]
 )
 def test_an_assembled_result_is_delivered_in_any_format(fmt):
     a, b = matrix(), matrix(6, 7, seed=1)
@@ -54,7 +54,7 @@ def test_a_dense_result_is_delivered_sparse(fmt):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("left", ["csr", "csc", "coo", "dcsr", "ell(6)", "dia(4)"])
+@pytest.mark.parametrize("left", ["csr", "csc", "coo", "dcsr", "ell(6)", "dia(4)", "sell(4,8)"])
 @pytest.mark.parametrize("right", ["csr", "csc", "coo"])
 def test_results_of_sparse_operands_are_sparse(left, right):
     d, e, f = matrix(), matrix(6, 7, seed=1), matrix(seed=2)

@@ -21,12 +21,13 @@ WIDTHS = (1, 3, 6, 7, 16, 33, 64, 250)
 SHAPES = ((50, 40), (64, 65), (1, 1), (17, 1), (1, 300), (0, 8), (9, 0), (129, 16))
 MATRICES = (
     "csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,4)", "bsc(5,2)", "ell(40)", "dia(16)", "dia(4)", "bitmask",
+    "sell(4,8)", "sell(16,1024)",
     "dense(0), compressed(1)", "dense(1), bitmask(0)",
     "dense(1), compressed(0)", "compressed(0), dense(1)", "dense(0/4), compressed(1), dense(0%4)",
     "dense(1/64), dense(0), compressed(1%64)", "compressed(0/2), compressed(1/2), dense(1%2), dense(0%2)",
 )  # fmt: skip
 CUBES = ("csf", "coo", "dense(0), compressed(1), compressed(2)", "dense(0), dense(1), compressed(2)",
-         "compressed(2), dense(0), compressed(1)", "dia(8)",
+         "compressed(2), dense(0), compressed(1)", "dia(8)", "sell(8,24)",
          "compressed(1), dense(0), diagonals(2, 4)", "bitmask",
          "compressed(1), dense(0), bitmask(2)")  # fmt: skip
 OF_MATRICES = (  # operands: A[i,j] sparse; B[j,k], X[i,k], Y[l,j,k], b[k], d[i], v[j] dense

@@ -122,7 +122,7 @@ def test_random_expressions_at_length(random, seed):
 
 # ---- one operand, every format ----
 MATRICES = (
-    "csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,3)", "bsc(3,2)", "ell(6)", "dia(4)",
+    "csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,3)", "bsc(3,2)", "ell(6)", "dia(4)", "sell(4,8)",
     "dense(1), compressed(0)",
     "compressed(0), dense(1)", "compressed(1), ell(0, 6)", "dense(0/2), compressed(1), dense(0%2)",
     "compressed(0/3), compressed(1/2), dense(1%2), dense(0%3)", "dense(0), compressed(1, nonunique)",

@@ -21,6 +21,7 @@ NAN, INF = float("nan"), float("inf")
 SPECIAL = (NAN, INF, -INF, -0.0, 0.0, 1.0, -1.0, 2.0)
 TINY = {torch.float32: 1e-40, torch.float64: 1e-310}
 FORMATS = ("csr", "csc", "coo", "dcsr", "csf", "bsr(2,2)", "ell(6)", "dia(16)", "dense(0), compressed(1)")
+FORMATS += ("sell(8,8)",)
 SUMS = (  # A and B sparse [6, 6], X [6, 5], Y [6, 6], x [6] dense
     "C[i] = A[i,j] * x[j]", "C[j] = A[i,j] * x[i]", "C[i,k] = A[i,j] * X[j,k]", "C[j,k] = A[i,j] * X[i,k]",
     "C = A[i,j]", "C[i] = A[i,j]", "C[i] = A[i,j] * B[i,j]", "C[i,k] = A[i,j] * B[j,k]",

@@ -4,6 +4,7 @@ The derivation itself is checked against differences of the oracle in tests/c/te
 torch makes of it: first and second derivatives, eager, transformed and compiled, and the memory they take.
 """
 
+import itertools
 import resource
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from scorch import _C
 from scorch.functions.gradients import gradients_of
 from scorch.functions.program import TAB, known_program
 
-FORMATS = ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(4)", "dia(4)"]
+FORMATS = ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(4)", "dia(4)", "sell(4,8)"]
 
 
 def matrix(rows=6, cols=4, seed=0):
@@ -461,6 +462,29 @@ def stored_softmax(a):
     return torch.softmax(a.masked_fill(a == 0, -torch.inf), 1).nan_to_num(0)
 
 
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_softmax_of_levels_in_any_order(order, log):
+    """Its values are those of the same entries, in the format of the tensor."""
+    d = randn(2, 3, 4).masked_fill(randn(2, 3, 4) > 0.5, 0)
+    for kinds in itertools.product(("dense", "compressed"), repeat=3):
+        a = scorch.sparse(d, ", ".join(f"{k}({n})" for k, n in zip(kinds, order, strict=True)))
+        if not scorch.is_sparse(a):
+            continue
+        stored = a._with_values(torch.ones_like(a.values())).to_dense() > 0
+        for dim in range(3):
+            x, weights = d.clone().requires_grad_(), randn(2, 3, 4)
+            held = x.masked_fill(~stored, -torch.inf).softmax(dim).nan_to_num(0)
+            want = torch.where(stored, held.clamp(min=1e-300).log() if log else held, 0)
+            (want * weights).sum().backward()
+            f, b = torch.log_softmax if log else torch.softmax, a.detach().clone().requires_grad_()
+            for got in (f(a, dim), f(b, dim), f(a, dim, dtype=torch.float64)):
+                assert got.format == a.format
+                torch.testing.assert_close(got.detach().to_dense(), want.detach())
+            (f(b, dim).to_dense() * weights).sum().backward()
+            torch.testing.assert_close(b.grad.to_dense(), torch.where(stored, x.grad, 0))
+
+
 @pytest.mark.parametrize("fmt", ["csr", "coo"])
 @pytest.mark.parametrize(
     ("f", "g"),
@@ -722,6 +746,7 @@ TIED = [
     "bsc(2,3)",
     "ell(6)",
     "dia(16)",
+    "sell(4,8)",
     "dense",
     "dense(0/2), dense(1), dense(0%2)",
 ]
@@ -857,7 +882,7 @@ def test_gradients_without_memory():
     a.sgn().sum().backward()
     assert not (a.grad @ torch.ones(3, 2)).any()
     empty = scorch.sparse(torch.zeros(4, 4)).requires_grad_()
-    for format in ("csc", "coo", "bsr(2,2)", "dia(4)"):
+    for format in ("csc", "coo", "bsr(2,2)", "dia(4)", "sell(2,4)"):
         assert empty.convert(format).requires_grad, format
 
 

@@ -371,7 +371,7 @@ PADDED = {
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("format", ("ell(10)", "dia(16)", "csr of rows(> 6) + ell(6)"))
+@pytest.mark.parametrize("format", ("ell(10)", "dia(16)", "sell(8,16)", "csr of rows(> 6) + ell(6)"))
 @pytest.mark.parametrize("name", PADDED)
 def test_graphs_in_formats_with_padding(name, format):
     """Padding has no coordinates, and is no edge."""
@@ -812,7 +812,7 @@ LAYERS = {
 
 
 FILLED = (
-    *("bsr(2,2)", "bsc(2,4)", "ell(6)", "dia(16)", "compressed(0), dense(1)"),
+    *("bsr(2,2)", "bsc(2,4)", "ell(6)", "dia(16)", "sell(8,8)", "compressed(0), dense(1)"),
     *("csr of rows(<= 1) + bsr(2,2)", "compressed(0), dense(1) of rows(>= 2) + csr"),
 )
 

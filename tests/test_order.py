@@ -91,7 +91,7 @@ def test_sorting(dim, descending):
 def test_the_largest_and_the_kth(dim, k):
     for largest in (True, False):
         x = distinct()
-        for format in ("csr", "csc", "coo", "bsr(2,3)", "ell(6)", "dia(4)"):
+        for format in ("csr", "csc", "coo", "bsr(2,3)", "ell(6)", "dia(4)", "sell(2,4)"):
             a = scorch.sparse(x, format)
             values, at = torch.topk(a, k, dim, largest)
             same(values, torch.topk(x, k, dim, largest)[0])

@@ -107,7 +107,7 @@ def test_rooms_are_what_type_checkers_read():
         assert path.rpartition(".")[2] in source.partition("_PATHS")[0], name
 
 
-@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(2)", "dia(16)"])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)", "ell(2)", "dia(16)", "sell(1,2)"])
 def test_operators_return_what_they_declare(format):
     A = scorch.sparse(torch.tensor([[0, 2], [3, 0]]), format=format)
     of_all, of_sparse = [], []

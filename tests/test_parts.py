@@ -17,6 +17,7 @@ FORMATS = [
     "ell(2) of nearest(2,32) + coo",
     "bsr(4,4) of blocks(4,4,0.6) + compressed(0), dense(1) of rows(> 12) + dcsr",
     "hyb(1,2)",
+    "sell(4,8) of rows(<= 6) + csr",
     "csr of rows(< 4) + dense(1/8), dense(0), compressed(1%8)",
 ]
 OVERLAP = "csr of band(-3,3) + bsr(2,2)"  # blocks store places of the band once more, as zeros

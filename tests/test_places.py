@@ -345,7 +345,7 @@ LINEAR = {
 
 @pytest.mark.parametrize("f", LINEAR.values(), ids=LINEAR)
 def test_linear_algebra(f):
-    agrees(f, square(), ["csr", "csc", "coo", "bsr(2,3)", "ell(6)", "dia(8)"])
+    agrees(f, square(), ["csr", "csc", "coo", "bsr(2,3)", "ell(6)", "dia(8)", "sell(2,4)"])
 
 
 def test_linear_algebra_that_is_refused():

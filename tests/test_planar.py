@@ -17,6 +17,7 @@ TYPES = (
     torch.float16, torch.bfloat16, torch.float32, torch.float64,
 )  # fmt: skip
 FORMATS = ("csr", "csc", "coo", "dcsr", "bsr(2,2)", "bsr(4,1)", "bsc(4,4)", "ell(32)", "dia(4)", "bitmask")
+FORMATS += ("sell(4,8)",)
 CASES = ((12, 16, 3, 4), (8, 8, 2, 2), (6, 6, 6, 1), (24, 24, 8, 8), (4, 4, 1, 1), (4, 6, 4, 6))
 
 

@@ -16,6 +16,7 @@ FORMATS = (
     "bsc(2,3)",
     "ell(6)",
     "dia(4)",
+    "sell(4,8)",
     "compressed(0), dense(1)",
 )
 DTYPES = (torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64)

@@ -134,6 +134,7 @@ def test_layers_fit_together(format, replace, weighted):
         "bsc(2,3)",
         "ell(12)",
         "dia(4)",
+        "sell(4,8)",
         "csr of band(-2,2) + csc",
         "csr of band(-2,2) + bsr(2,2)",
         "dense(1), dense(0)",

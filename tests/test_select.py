@@ -155,7 +155,7 @@ def test_out_of_range_is_refused(index):
 
 
 # ---- entries that are named one by one ----
-FORMATS = ("csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(16)", "dia(4)", "csr of band(-1,1) + csr")
+FORMATS = ("csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(16)", "sell(2,8)", "csr of band(-1,1) + csr")
 
 
 def sparse_twin(rows: int, columns: int) -> torch.Tensor:
@@ -323,7 +323,7 @@ def test_turns_take_no_table_of_an_extent(form):
         assert got.format == form and torch.equal(got, made(moved))
 
 
-@pytest.mark.parametrize("form", ["csr", "bsr(4,4)", "bsc(4,4)", "ell(4)", "dia(4)", "hyb(1,4)"])
+@pytest.mark.parametrize("form", ["csr", "bsr(4,4)", "bsc(4,4)", "ell(4)", "dia(4)", "sell(4,4)", "hyb(1,4)"])
 def test_a_new_last_dimension_takes_no_table_of_the_others(form):
     n = 4000
     at = torch.arange(n)

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 import scorch
 
 FORMATS = ["csr", "csc", "coo", "dcsr", "dcsc", "csf", "bsr(2,3)", "bsc(2,3)", "ell(6)", "dia(4)", "bitmask"]
+FORMATS += ["sell(4,8)"]
 
 
 def matrix(rows=8, cols=6, density=0.4, dtype=torch.float64, seed=0):

@@ -433,6 +433,9 @@ def test_equal_and_allclose():
         assert torch.equal(a, scorch.sparse(d, "csr")) and torch.equal(a, d) and torch.equal(d, a)
         assert not torch.equal(a, scorch.sparse(d + torch.eye(8)[:, :6], "csr")) and not torch.equal(a, d.T)
         assert torch.allclose(a, scorch.sparse(e, "csr")) and a.allclose(e) and not torch.allclose(a, d + 1)
+    n = torch.tensor([[0, 2], [3, 0]])
+    for x in (n.float(), n.bool()):
+        assert torch.equal(scorch.sparse(n), scorch.sparse(x)) == torch.equal(n, x)
 
 
 # ---- reductions ----
@@ -568,6 +571,8 @@ def test_reductions_of_all_of_any_type(dtype):
                 agree(f, x, formats=["csr", "csc", "coo", "ell(6)", "bsr(1,2)"])
         for dim in (0, 1):
             agree(lambda a, dim=dim: a.count_nonzero(dim), x, formats=["csr", "csc", "coo", "ell(6)"])
+    for f in (torch.any, torch.all):
+        agree(lambda a, f=f: f(a, dim=[]), d, formats=["csr", "csc", "coo"])
     if dtype.is_floating_point:
         d[2, 1] = math.nan
         for f in (torch.nansum, torch.nanmean, torch.amax, torch.amin, torch.prod, torch.count_nonzero):

@@ -144,6 +144,7 @@ MADE = {
     "dense level": lambda x: scorch.einsum("ij,jk->ijk", EYE, x),
     "topk": lambda x: scorch.topk(x, 2),
     "dia": lambda x: scorch.topk(x, 2).convert("dia(4)"),
+    "sell": lambda x: scorch.topk(x, 2).convert("sell(2,4)"),
     "ell": lambda x: scorch.topk(x, 2).convert("ell(2)"),
 }
 

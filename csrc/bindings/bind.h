@@ -192,6 +192,7 @@ typedef struct sc_core {
     int32_t often;
     /* Counted, of the structure numbered counted_of: entries on diagonals, -1: too few; what leaves values in place. */
     int32_t shared;
+    uint16_t window; /* rows to sort by length together, 0: that does not pay */
     sc_often in_place;
     int64_t counted_of;
     sc_slot slot[SC_MAXSLOT];

@@ -26,7 +26,13 @@
 #define PLACE .3
 #define GAIN 1.1
 #define LARGER 1.5 /* as many bytes as of csr may be read */
-#define BLOCK 16   /* entries of full blocks that are faster than slices, and need no look at values */
+/* The same of slices of sorted rows: a slot, entry or not; rows of a window, and of a matrix whose windows are large. */
+#define SLOT .8
+#define WINDOW 1024
+#define MANY_ROWS (64 * WINDOW)
+#define LEAST_ROWS (4 * WINDOW)
+#define LANES 8  /* rows of a slice, where they are derived */
+#define BLOCK 16 /* entries of full blocks that are faster than slices, and need no look at values */
 
 static bool is_sliced(const sc_format *f)
 { return f->nlevel && sc_kind_of(&f->level[f->nlevel - 1])->sliced; }
@@ -224,6 +230,26 @@ static bool pays(const sc_core *c, double shared)
            read < LARGER * (entries * (value + index) + rows * index);
 }
 
+/* The same of sorted rows, with so many slots for an entry. */
+static bool sorted_pays(const sc_core *c, double slots)
+{
+    const double entries = (double)c->t.view.nval, rows = (double)c->t.view.level[0].size;
+    return slots > 0 && entries + ROW * rows > GAIN * entries * (SAME + SLOT * slots);
+}
+
+static int window_of(const sc_core *c)
+{
+    const int64_t rows = c->t.view.level[0].size;
+    return rows < LEAST_ROWS ? 0 : rows < MANY_ROWS ? WINDOW : SC_WINDOW;
+}
+
+/* Slices that did not turn out as a sample of them. */
+static bool unpaid(const sc_core *all, const sc_core *c, const sc_core *made)
+{
+    const double slots = (double)made->t.view.nval / (double)c->t.view.nval;
+    return all->shared > 0 ? !pays(c, SC_SLICE / slots) : all->window && !sorted_pays(c, slots);
+}
+
 static sc_core *own_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_seen seen)
 {
     const int64_t generation = all->generation;
@@ -234,9 +260,9 @@ static sc_core *own_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     d->before = all->products;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
     forget(find(all, c, f, true)); /* of another thread, meanwhile */
-    const double shared = (double)c->t.view.nval * SC_SLICE / (double)d->core->t.view.nval;
-    if (is_sliced(f) && all->shared > 0 && !pays(c, shared)) {
+    if (is_sliced(f) && unpaid(all, c, core)) {
         all->shared = -1; /* a few rows have diagonals of their own: the next product is as before */
+        all->window = 0;
         d->unpaid = true;
     }
     if (!d->source)
@@ -343,6 +369,8 @@ static void count(sc_core *all, const sc_core *c)
     const bool blocks = all->in_place.rows * all->in_place.columns >= BLOCK;
     const double found = blocks ? 0 : sc_census_diagonals(&c->t);
     all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
+    const int window = blocks || all->shared > 0 ? 0 : window_of(c);
+    all->window = window && sorted_pays(c, sc_census_padding(&c->t, LANES, window)) ? (uint16_t)window : 0;
     all->counted_of = all->generation;
 }
 
@@ -353,7 +381,10 @@ sc_often sc_core_often(sc_core *c)
     if (all->shared < 0) drop_unpaid(all);
     if (!all->shared || all->counted_of != all->generation) count(all, c);
     sc_often o = all->in_place;
-    if (all->often > 0) o.cut = (uint16_t)all->often, o.diagonal = (uint8_t)sc_max(all->shared, 0);
+    if (all->often <= 0) return o;
+    o.cut = (uint16_t)all->often;
+    o.diagonal = (uint8_t)sc_max(all->shared, 0);
+    o.window = all->window;
     return o;
 }
 

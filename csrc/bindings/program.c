@@ -48,7 +48,7 @@ int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
         else if (sc_kind_of(spec)->words) /* the last level: as many as there are values */
             npos = length[n - 1];
         else if (sc_kind_of(spec)->sliced)
-            npos = length[at] / 2 * spec->width;
+            npos = length[at] / (sc_kind_of(spec)->sorted ? spec->width + 1 : 2) * spec->width;
         else if (!sc_mul(npos, per, &npos))
             return sc_error(e, SC_EVALUE, "level %d: the tensor has more positions than 64 bits can count",
                             l);

@@ -76,6 +76,9 @@ void sc_list_free(sc_list *);
  * own. */
 int sc_slices_pack(const sc_conversion *, const sc_list *, int level, int64_t above, const int64_t *at,
                    int64_t *to, sc_level *made);
+/* convert_sell.c: the same of slices of rows that are sorted by length. */
+int sc_sell_pack(const sc_conversion *, const sc_list *, int level, int64_t above, const int64_t *at,
+                 int64_t *to, sc_level *made);
 /* convert_words.c: the same of a level of bit masks. */
 int sc_words_pack(const sc_conversion *, const sc_list *, int level, int64_t above, const int64_t *at,
                   int64_t *to, sc_level *made);

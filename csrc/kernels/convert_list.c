@@ -165,6 +165,27 @@ SC_INLINE bool slices_range(const unrolling *u, sc_dtype itype, int64_t begin, i
     return stray;
 }
 
+/* The rows of slices that are sorted, each at its place. */
+SC_INLINE bool sell_range(const unrolling *u, sc_dtype itype, int64_t begin, int64_t end)
+{
+    const sc_levelspec *s = &u->from->format.level[u->level];
+    const sc_level *v = &u->from->view.level[u->level];
+    const int64_t extent = sc_level_extent(s, u->from->view.dim), width = s->width, step = width + 1;
+    bool stray = false;
+    for (int64_t row = begin; row < end; row++) {
+        const int64_t at = row / s->block * sc_window_step(s);
+        const int64_t place = sc_index(v->pos, itype, at + s->block / width + 1 + row % s->block);
+        const int64_t k = place % width, last = sc_index(v->pos, itype, at + place / width + 1);
+        const uint64_t key = row < u->fibres ? u->above[row] : SC_DEAD;
+        for (int64_t q = sc_index(v->pos, itype, at + place / width); q < last; q++) {
+            const int64_t bits = sc_index(v->crd, itype, q * step);
+            const int64_t c = bits >> k & 1 ? sc_index(v->crd, itype, q * step + 1 + k) : -1;
+            u->key[q * width + k] = extend(u, key, c, extent, true, &stray);
+        }
+    }
+    return stray;
+}
+
 /* The set bits of words, in order. A word with fewer bits than positions was not validated. */
 SC_INLINE bool words_range(const unrolling *u, sc_dtype itype, int64_t begin, int64_t end)
 {
@@ -188,6 +209,10 @@ static void unroll_range(void *arg, int lane, int64_t begin, int64_t end)
     unrolling *u = arg;
     if (sc_kind_of(&u->from->format.level[u->level])->pos) {
 #define RUN(itype) u->stray[lane] |= compressed_range(u, itype, begin, end)
+        SC_BY_INDEX(u->from->itype, RUN);
+#undef RUN
+    } else if (sc_kind_of(&u->from->format.level[u->level])->sorted) {
+#define RUN(itype) u->stray[lane] |= sell_range(u, itype, begin, end)
         SC_BY_INDEX(u->from->itype, RUN);
 #undef RUN
     } else if (sc_kind_of(&u->from->format.level[u->level])->sliced) {
@@ -217,7 +242,10 @@ static int unroll(const sc_conversion *c, int level, int64_t above, uint64_t **k
     int lanes = sc_team_lanes((double)n);
     u.key = sc_convert_take(c, n, sizeof *u.key);
     if (!u.key) return SC_ENOMEM;
-    const int rc = sc_parallel_pieces(lanes, (double)n, n, unroll_range, &u);
+    const sc_levelspec *s = &c->from->format.level[level];
+    const int64_t units =
+        sc_kind_of(s)->sorted ? sc_windows(s, above) * s->block : n; /* rows, or positions */
+    const int rc = sc_parallel_pieces(lanes, (double)n, units, unroll_range, &u);
     sc_work_give(*key);
     *key = u.key;
     return rc ? rc : sc_convert_strays(c, u.stray, lanes);

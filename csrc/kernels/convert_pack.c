@@ -187,11 +187,12 @@ static int pack_ell(packing *p, int lanes)
         p->level, (long long)width, (long long)most, (long long)most);
 }
 
-/* ---- diagonals ---- */
+/* ---- slices ---- */
 static int pack_slices(packing *p)
 {
     sc_level made = {0};
-    const int rc = sc_slices_pack(p->c, p->list, p->level, p->above, p->at, p->to, &made);
+    const int rc = (sc_kind_of(spec(p))->sorted ? sc_sell_pack : sc_slices_pack)(
+        p->c, p->list, p->level, p->above, p->at, p->to, &made);
     p->pos = (void *)(uintptr_t)made.pos;
     p->crd = (void *)(uintptr_t)made.crd;
     p->npos = made.npos;

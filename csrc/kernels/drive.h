@@ -16,6 +16,7 @@ typedef struct {
     int level;
     int64_t n;
     int64_t each;     /* leaves of a unit where all are alike, else 0 */
+    int64_t window;   /* units that are best not divided, 0 where there are none */
     const void *snap; /* coordinates that a cut must not divide, or null */
     const void *crd;  /* coordinates that are handed out for the units, or null */
     int64_t end;      /* where the last range ends: n, or the extent of the coordinates */

@@ -31,6 +31,8 @@ static void stored_units(sc_units *u, const sc_step *s, const sc_tensor *t)
     u->each = 0;
     u->n = dense_root ? v->size : v->npos;
     if (s->snap && v->crd) u->snap = v->crd;
+    const sc_levelspec *below = s->level + 1 < t->format.nlevel ? &t->format.level[s->level + 1] : NULL;
+    if (below && sc_kind_of(below)->sorted) u->window = below->block;
     if (s->coords) u->crd = v->crd;
 }
 
@@ -51,7 +53,16 @@ void sc_units_init(sc_units *u, const sc_step *s, const sc_tensor *tensor, const
 static int64_t slice_leaves(const sc_tensor *t, int l, int64_t p)
 {
     const sc_level *v = &t->view.level[l];
-    const int64_t width = t->format.level[l].width, s = p / width, rows = p % width;
+    const sc_levelspec *spec = &t->format.level[l];
+    const int64_t width = spec->width;
+    if (sc_kind_of(spec)->sorted) { /* those of a window as many together */
+        const int64_t slices = spec->block / width, at = p / spec->block * sc_window_step(spec),
+                      rows = p % spec->block;
+        if (!rows) return at ? sc_index(v->pos, t->itype, at - spec->block - 1) * width : 0;
+        const int64_t before = sc_index(v->pos, t->itype, at);
+        return before * width + rows * (sc_index(v->pos, t->itype, at + slices) - before) / slices;
+    }
+    const int64_t s = p / width, rows = p % width;
     const int64_t first = sc_index(v->pos, t->itype, s);
     return first * width + (rows ? rows * (sc_index(v->pos, t->itype, s + 1) - first) : 0);
 }
@@ -132,6 +143,7 @@ static int64_t run_end(const sc_units *u, int64_t p)
 static int64_t cut_at(const sc_units *u, int64_t from, int64_t target)
 {
     const int64_t p = sc_units_find(u, from, target);
+    if (u->window) return sc_min((p + u->window / 2) / u->window * u->window, u->n);
     return u->snap && p > 0 && p < u->n ? run_end(u, p) : p;
 }
 
@@ -172,7 +184,7 @@ void sc_units_deal(const sc_units *u, int64_t total, int nlane, int64_t *cut)
 {
     for (int t = 0; t <= nlane; t++)
         cut[t] = t == nlane ? u->n : t ? cut_at(u, 0, sc_share(total, t, nlane)) : 0;
-    if (u->snap || !u->t || nlane < 2) return;
+    if (u->snap || u->window || !u->t || nlane < 2) return;
     int64_t low = total / nlane, high = heaviest(u, cut, nlane);
     if (high - low <= low / TOLERANCE) return;
     while (high - low > low / (4 * TOLERANCE) + 1) {

@@ -96,6 +96,23 @@ static bool collect_slice(Map *m, const Tensor *t, int level, int64_t pos, int64
     return true;
 }
 
+/* The row `pos` where its window has it. */
+static bool collect_sorted(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
+{
+    const sc_tensor *in = m->in;
+    const sc_level *l = &in->view.level[level];
+    const sc_levelspec *s = &in->format.level[level];
+    const int64_t width = s->width, step = width + 1, at = pos / s->block * sc_window_step(s);
+    const int64_t place = sc_index(l->pos, in->itype, at + s->block / width + 1 + pos % s->block);
+    const int64_t k = place % width, hi = sc_index(l->pos, in->itype, at + place / width + 1);
+    for (int64_t q = sc_index(l->pos, in->itype, at + place / width); q < hi; q++) {
+        const int64_t c = sc_index(l->crd, in->itype, q * step + 1 + k);
+        if (!(sc_index(l->crd, in->itype, q * step) >> k & 1)) break;
+        if (!descend(m, t, level, c, q * width + k, coord)) return false;
+    }
+    return true;
+}
+
 /* The set bits of the words below `pos`. */
 static bool collect_words(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
 {
@@ -143,6 +160,7 @@ static bool collect(Map *m, const Tensor *t, int level, int64_t pos, int64_t *co
             if (!descend(m, t, level, c, first + c * step, coord)) return false;
         return true;
     }
+    if (sc_kind_of(s)->sorted) return collect_sorted(m, t, level, pos, coord);
     if (sc_kind_of(s)->sliced) return collect_slice(m, t, level, pos, coord);
     if (sc_kind_of(s)->words) return collect_words(m, t, level, pos, coord);
     if (sc_kind_of(s)->pos) lo = sc_index(l->pos, in->itype, pos), hi = sc_index(l->pos, in->itype, pos + 1);

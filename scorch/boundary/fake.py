@@ -12,7 +12,7 @@ import torch
 
 from .. import _torch
 from ..functions.program import TAB, formats, results, type_name
-from ..tensor.format import arrays, layout
+from ..tensor.format import PADDED, arrays, layout
 
 _WORD = 32  # bits; csrc/base.h
 
@@ -53,9 +53,7 @@ def components(
     stored: the number of entries where it is known; formats with padding and blocks hold others.
     """
     levels, made, n = layout(format, len(shape)).levels, [], 1
-    exact = stored is not None and not any(
-        kind in ("ell", "diagonals") or part for kind, _, _, part, _, _ in levels
-    )
+    exact = stored is not None and not any(kind in PADDED or part for kind, _, _, part, _, _ in levels)
     last = max((k for k, level in enumerate(levels) if level[0] == "compressed"), default=-1)
     flat = all(level[0] == "singleton" for level in levels[last + 1 :])
     for k, (kind, _, dim, part, block, width) in enumerate(levels):
@@ -66,6 +64,12 @@ def components(
             made.append(source.new_empty(-(-n // width) + 1, dtype=index))
             n = _torch.unknown_size()  # diagonals
             made.append(source.new_empty(2 * n, dtype=index))
+            n = n * width
+            continue
+        if kind == "sell":  # the last level
+            n = _torch.unknown_size()  # columns
+            made.append(source.new_empty(-(-n // block) * (block // width + 1 + block), dtype=index))
+            made.append(source.new_empty(n * (width + 1), dtype=index))
             n = n * width
             continue
         if kind == "bitmask":  # the last level

@@ -373,20 +373,25 @@ def prod(
     return _product(input if dtype is None else input.to(dtype), dim, keepdim)
 
 
+def _truths(input: SparseTensor, found: torch.Tensor) -> torch.Tensor:
+    """Truth values, of uint8 for uint8, as in torch."""
+    return found.to(torch.uint8) if input.dtype == torch.uint8 else found
+
+
+def _reduces_nothing(dim: Dims) -> bool:
+    return dim is not None and not isinstance(dim, int) and not len(dim)
+
+
 def any_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
-    """``torch.any``; dim=() reduces nothing, as in torch."""
-    if dim == ():
-        return input != 0
-    result = _nonzeros(input, dim, keepdim) > 0
-    return result.to(torch.uint8) if input.dtype == torch.uint8 else result
+    """``torch.any``; no dimensions, () and [], reduce nothing, as in torch."""
+    return _truths(input, input != 0 if _reduces_nothing(dim) else _nonzeros(input, dim, keepdim) > 0)
 
 
 def all_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
-    """``torch.all``: False where an entry is missing; dim=() reduces nothing, as in torch."""
-    if dim == ():
-        return input != 0
-    result = _nonzeros(input, dim, keepdim) == _sized(input, dims_of(dim, input._ndim))
-    return result.to(torch.uint8) if input.dtype == torch.uint8 else result
+    """``torch.all``: False where an entry is missing; no dimensions, () and [], reduce nothing, as in torch."""
+    if _reduces_nothing(dim):
+        return _truths(input, input != 0)
+    return _truths(input, _nonzeros(input, dim, keepdim) == _sized(input, dims_of(dim, input._ndim)))
 
 
 # ---- norms ----

@@ -131,7 +131,7 @@ def _is_one_program(a: SparseTensor, values: torch.Tensor, dim: int) -> bool:
 
 
 def _in_one_program(a: SparseTensor, dim: int, log: bool) -> SparseTensor:
-    return evaluate(_text(a._ndim, dim, log, _LOWEST[a.dtype]), A=a)
+    return evaluate(_text(a._ndim, dim, log, _LOWEST[a.dtype]), format=a._fmt, A=a)
 
 
 # ---- as steps ----
@@ -152,9 +152,9 @@ def _gradient(a: SparseTensor, dim: int, log: bool, result: torch.Tensor, grad: 
         P, G = a._with_values(result), a._with_values(grad)
         text = _text_of_gradient(a._ndim, dim, log)
         if not _torch.is_tracing(result):
-            return evaluate(text, P=P, G=G, format=("dense", None))[1].values()
+            return evaluate(text, P=P, G=G, format=("dense", a._fmt))[1].values()
         kinds = (of_operand(P), of_operand(G))  # no graph knows that they have one structure
-        program = known_program(text, ("P", "G"), kinds, ("dense", None), None, "zero")
+        program = known_program(text, ("P", "G"), kinds, ("dense", a._fmt), None, "zero")
         return through_operator(f"{program}{TAB}!like 1 0", [P, G])[1].values()
     share, part = (result.exp(), grad) if log else (result, result * grad)
     total = kernel(a._with_values(part), [dim], "+=").unsqueeze(dim)

@@ -52,6 +52,8 @@ def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]
             n = n * width
         elif kind == "diagonals":
             n = structure[at + 1].shape[0] // 2 * width
+        elif kind == "sell":
+            n = structure[at + 1].shape[0] // (width + 1) * width
         elif kind == "bitmask":
             n = _length(structure[at])
         at += arrays(kind)

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from .rules import Rule
 
 _RANK_OF_ALIAS = {"auto": 2, "dense": 2, "coo": 2, "csf": 3}  # names for any number of dimensions
-_ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|(ell|dia)\(\s*\d+\s*\)$|bitmask$")
-_SPELLED = (
-    "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) bitmask compressed(d) singleton(d)"
+_ALIAS = re.compile(
+    r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|(ell|dia)\(\s*\d+\s*\)$|sell\(\s*\d+\s*,\s*\d+\s*\)$|bitmask$"
 )
-_DIM = re.compile(r"\b(?:dense|compressed|singleton|ell|diagonals|bitmask|planar)\s*\(\s*(\d+)")
-HAVE_POS = frozenset(("compressed", "diagonals", "bitmask"))  # kinds of levels
+_SPELLED = (
+    "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) sell(r,w) bitmask compressed(d) "
+    "singleton(d)"
+)
+_DIM = re.compile(r"\b(?:dense|compressed|singleton|ell|diagonals|bitmask|planar|sell)\s*\(\s*(\d+)")
+HAVE_POS = frozenset(("compressed", "diagonals", "bitmask", "sell"))  # kinds of levels
+PADDED = frozenset(("ell", "diagonals", "sell"))
 _FULL = frozenset(("dense", "planar"))  # those whose coordinates are not stored
 
 
@@ -167,9 +171,7 @@ def has_slots(form: Layout) -> bool:
     """Whether a level has a fixed number of places, which another tensor of this shape may exceed."""
     above = ("", 1)
     for kind, unique, *_ in form.levels:
-        if kind in ("ell", "diagonals") or (
-            kind == "singleton" and (above[1] or above[0] in ("dense", "ell"))
-        ):
+        if kind in PADDED or (kind == "singleton" and (above[1] or above[0] in ("dense", "ell"))):
             return True
         above = (kind, unique)
     return False
@@ -192,7 +194,8 @@ def relabelled(text: str, ndim: int, dims: tuple[int, ...]) -> str:
 
 def spelled(kind: str, unique: int, dim: int, part: int, block: int, width: int) -> str:
     where = f"{dim}{' /%'[part]}{block}" if part else f"{dim}"
-    options = (f", {width}" if kind in ("ell", "diagonals") else "") + ("" if unique else ", nonunique")
+    options = (f", {width}" if kind in PADDED else "") + (f", {block}" if kind == "sell" else "")
+    options += "" if unique else ", nonunique"
     return f"{kind}({where}{options})"
 
 
@@ -228,7 +231,7 @@ class Format:
         levels: an alias (``"csr"``, ``"coo"``, ``"csf"``, ``"bsr(4,4)"``, ``"ell(8)"``, ``"auto"`` ...), a
             list of levels over dimension numbers (``"dense(0), compressed(1)"``), or a sequence of level
             kinds: ``dense``, ``compressed``, ``compressed(nonunique)``, ``singleton``, ``ell(width)``,
-            ``diagonals(rows)``, ``bitmask``; or
+            ``diagonals(rows)``, ``bitmask``, ``sell(rows, window)``; or
             for matrices, parts with rules, ``"bsr(8,8) of blocks(8,8,0.5) + csr"``.
         order: with a sequence: the dimension that each level stores; the natural order by default.
         block: with a sequence: tile sizes, one a dimension; the levels over block numbers come first, then

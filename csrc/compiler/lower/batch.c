@@ -296,7 +296,8 @@ void batch_lower(Low *l, const Nest *n, Val *lo, Val *hi)
     Prog *p = l->p;
     const Tensor *t = n->in;
     if (slices_below(l, n)) {
-        slices_batch(l, n, lo, hi);
+        const bool sorted = sc_kind_of(&t->format.level[lower_level(l, t) + 1])->sorted;
+        (sorted ? sell_batch : slices_batch)(l, n, lo, hi);
         return;
     }
     Batch b = {.loop = n, .work = n->body->work, .terms = lane_of(l, n->body->work)->val};

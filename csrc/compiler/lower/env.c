@@ -217,7 +217,13 @@ Lane *lane_of(Low *l, const Tensor *w)
 int64_t batch_most_terms(const Tensor *w) { return TERMS_BYTES / (int64_t)sc_dtype_size(w->dtype); }
 
 /* A vector may be loaded from the last term on. */
-sc_size batch_size(const Low *l) { return (sc_size){.bytes = TERMS_BYTES + l->p->vector_bytes}; }
+sc_size batch_size(const Low *l, const Nest *loop)
+{
+    const sc_format *f = &loop->in->format;
+    const sc_levelspec *s = &f->level[f->nlevel - 1];
+    const int64_t window = sc_kind_of(s)->sorted ? s->block * (int64_t)sc_dtype_size(l->p->type) : 0;
+    return (sc_size){.bytes = sc_max(TERMS_BYTES, window) + l->p->vector_bytes};
+}
 
 typedef struct {
     const Low *l;

@@ -188,7 +188,7 @@ static Val *picked(Low *l, const Address *a)
 {
     const Vec *v = &l->e.vec;
     Buf *crd = lower_buf(l, B_CRD, v->fibre->t, v->fibre->t->format.nlevel - 1);
-    Val *at = plus(l, v->fibre->lo, plus(l, v->at, val_int(l->p, v->off)));
+    Val *at = plus(l, v->coords ? v->coords : v->fibre->lo, plus(l, v->at, val_int(l->p, v->off)));
     if (v->lanes > 1)
         return val_pick(l->p, a->buf, v->lanes, a->base, a->stride, val_load(l->p, crd, v->lanes, at, NULL));
     Val *c = lower_load_index(l, crd, at);
@@ -214,7 +214,7 @@ static Val *access_val(Low *l, const Expr *e)
     Address a = lower_address(l, e, false);
     int lanes = vec ? l->e.vec.lanes : 1;
     const Type type = {(uint8_t)l->p->type, (uint8_t)lanes};
-    if (vec && l->e.vec.fibre && !l->e.vec.bits && nest_picks(e, l->e.vec.ix.var))
+    if (vec && l->e.vec.fibre && (!l->e.vec.bits || l->e.vec.coords) && nest_picks(e, l->e.vec.ix.var))
         return val_cast(l->p, type, picked(l, &a));
     Val *at = vec ? lower_piece_at(l, &a) : a.base;
     if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);

@@ -37,7 +37,7 @@ static void fibre_range(Low *l, Fibre *f)
     } else if (sc_kind_of(s)->pos) {
         compressed_range(l, f);
     } else if (sc_kind_of(s)->sliced) {
-        slices_range(l, f);
+        (sc_kind_of(s)->sorted ? sell_range : slices_range)(l, f);
     } else if (sc_kind_of(s)->words) {
         words_range(l, f);
     } else {
@@ -81,7 +81,10 @@ Fibre level_fibre(Low *l, const Tensor *t)
     if (sc_kind_walked(is))
         fail(l->p, SC_EVALUE, -1,
              "the %s of %s are walked by a loop 'in' it alone, nothing is looked up there",
-             is->words ? "bit masks" : "diagonals", t->name);
+             is->words    ? "bit masks"
+             : is->sorted ? "sorted rows"
+                          : "diagonals",
+             t->name);
     const bool padded = sc_kind_of(&t->format.level[lower_level(l, t)])->padded && !w->fibre;
     Fibre f = padded_fibre(l, t);
     if (padded) drop_padding(l, &f);
@@ -448,7 +451,7 @@ static Val *entries(Low *l, const Nest *n, const Fibre *f)
         (!is->words ? lower_vec : n->kind == L_VEC ? words_vec : words_loop)(l, n, f);
         return all;
     }
-    if (is->sliced) return slices_loop(l, n, f);
+    if (is->sliced) return (is->sorted ? sell_loop : slices_loop)(l, n, f);
     if (is->padded) return ell_loop(l, n, f);
     if (!f->one || !f->unique) return level_walk(l, n, f);
     level_at_position(l, n, f, f->lo, NULL);

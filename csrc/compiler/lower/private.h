@@ -43,6 +43,7 @@ typedef struct {
     bool rows;    /* lanes are rows of a slice: the nest has no vec loop, and notes are as for one row */
     const Fibre *fibre; /* the entries that the loop runs over, or null: a dense index */
     Val *bits;          /* which lanes there are, of what is read outside of the fibre; null: all */
+    Val *coords;        /* where the coordinates of these entries begin, or null: at their positions */
     Val *entry;         /* in the lanes of a word: the values of the fibre's tensor */
 } Vec;
 
@@ -248,10 +249,10 @@ const char *lower_index_name(Low *, Index);
 Val *lower_load_index(Low *, Buf *, Val *at); /* an element of an index array, as i64 */
 /* The tensor stands at position `first` of its next level, or at the run [first, last). */
 void level_enter(Low *, const Tensor *, Val *first, Val *last);
-sc_size batch_size(const Low *);          /* of the memory for terms */
-int64_t batch_most_terms(const Tensor *); /* that this memory takes */
-sc_size work_size(const Tensor *);        /* bytes of a workspace */
-void lower_size_times(sc_size *, Index);  /* by the extent of the index */
+sc_size batch_size(const Low *, const Nest *loop); /* of the memory for terms, or for the sums of a window */
+int64_t batch_most_terms(const Tensor *);          /* that this memory takes */
+sc_size work_size(const Tensor *);                 /* bytes of a workspace */
+void lower_size_times(sc_size *, Index);           /* by the extent of the index */
 Buf *work_buf(Low *, const Tensor *);
 int work_shared_slot(Low *, const Tensor *); /* of a private or shared workspace */
 Val *work_elements(Low *, const Tensor *);   /* of one copy */
@@ -289,6 +290,7 @@ struct Fibre {
     Buf *crd;
     Val *lo, *hi;     /* its positions [lo, hi) below where the tensor stands, in the order of coordinates */
     bool unique, one; /* one: there is one position */
+    Val *place;       /* of the row among those that are sorted by length, or null */
 };
 typedef struct {
     Val *pos, *end; /* end: of the run of equal coordinates, null where they are unique */
@@ -314,6 +316,17 @@ void slices_range(Low *, Fibre *); /* the diagonals of the slice that the tensor
 Val *slices_loop(Low *, const Nest *loop, const Fibre *); /* entries of the row; returns how many they are */
 void slices_refuse_tiles(Low *, const Tensor *);          /* if the next level is such a one */
 /* A loop over rows that sum the entries of such a level, from unit lo to hi: a slice at a time, a lane each row. */
+/* The rows from unit `from` to `to` take their sums, as many at a time as lanes where that suits. */
+typedef struct {
+    Buf *buf;
+    Buf *place; /* null, or where it says in which element of buf the sum of a row is */
+    Val *first; /* unit u has element u - first, of buf or of place */
+} Sums;
+void slices_take(Low *, const Nest *loop, int lanes, Val *from, Val *to, const Sums *);
+/* sell.c: the same of slices of rows that are sorted by length */
+void sell_range(Low *, Fibre *);
+Val *sell_loop(Low *, const Nest *loop, const Fibre *);
+void sell_batch(Low *, const Nest *loop, Val *lo, Val *hi);
 bool slices_below(Low *, const Nest *loop);
 void slices_batch(Low *, const Nest *loop, Val *lo, Val *hi);
 

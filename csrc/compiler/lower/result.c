@@ -118,11 +118,12 @@ static void find(BoundSearch *path, const Nest *n)
     if (n->op == N_LOOP) path->n--;
 }
 
-/* Whether the driver can tell what the operand stores in a range of units. */
+/* Whether the driver can tell what the operand stores in a range of units; of sorted rows it knows what windows have. */
 static bool has_units(const Prog *p, const Tensor *t, const sc_step *s)
 {
     const sc_levelspec *v = &t->format.level[0];
     if (s->strategy == SC_SERIAL) return true;
+    if (sc_kind_of(&t->format.level[t->format.nlevel - 1])->sorted) return false;
     if (t->dimvar[v->dim] != s->var) return false;
     if (t->arg == s->arg && !s->coords) return true;
     const bool coordinates = s->coords || s->arg < 0 || !sc_kind_of(&p->tensor[s->arg]->format.level[0])->crd;

@@ -19,7 +19,10 @@ void slices_refuse_tiles(Low *l, const Tensor *t)
     const sc_kind *is = sc_kind_of(level_of(l, t));
     if (sc_kind_walked(is))
         fail(l->p, SC_EVALUE, -1, "the %s of %s are not cut into tiles or blocks",
-             is->words ? "bit masks" : "diagonals", t->name);
+             is->words    ? "bit masks"
+             : is->sorted ? "sorted rows"
+                          : "diagonals",
+             t->name);
 }
 
 /* ---- a row ---- */
@@ -136,47 +139,53 @@ static void sum_slice(Low *l, const Slices *x, Val *slice, Val *to)
 }
 
 /* Rows that only assign numbers which lie side by side do so a vector at a time. */
-static bool rows_suit(const Slices *x)
+static bool rows_suit(const Nest *loop)
 {
-    const Nest *n = x->loop->body->then;
-    const int var = x->loop->ix.var;
-    const sc_levelspec *s = &x->t->format.level[nest_loop_level(x->loop)];
+    const Nest *n = loop->body->then;
+    const sc_levelspec *s = &loop->in->format.level[nest_loop_level(loop)];
     if (n->op != N_EVAL || n->eval.reduce != O_CONST || sc_kind_of(s)->crd) return false;
-    return expr_has_lanes(n->eval.lhs, var, NULL) && expr_has_lanes(n->eval.rhs, var, NULL);
+    return expr_has_lanes(n->eval.lhs, loop->ix.var, NULL) && expr_has_lanes(n->eval.rhs, loop->ix.var, NULL);
 }
 
-/* The rows from unit `from` to `to` take their sums, which lie from unit `first` on, so many at a time. */
-static void use_some(Low *l, const Slices *x, Val *from, Val *to, Val *first, int lanes)
+static Val *sum_of(Low *l, const Sums *x, Val *u, int lanes)
 {
-    Prog *p = l->p;
+    Val *at = op(l, O_SUB, u, x->first);
+    if (!x->place) return val_load(l->p, x->buf, lanes, at, NULL);
+    if (lanes == 1) return load(l, x->buf, lower_load_index(l, x->place, at));
+    return val_pick(l->p, x->buf, lanes, num(l, 0), NULL, val_load(l->p, x->place, lanes, at, NULL));
+}
+
+/* So many rows at a time. */
+static void take_some(Low *l, const Nest *loop, int lanes, Val *from, Val *to, const Sums *x)
+{
     const Env *save = lower_keep(l);
     const int nmemo = l->nmemo;
-    Batch b = {.loop = x->loop, .work = x->loop->body->work, .terms = x->sums};
+    Batch b = {.loop = loop, .work = loop->body->work, .terms = x->buf};
     Stmt **outer;
-    Val *u = val_local(p, lower_for(l, "u", from, to, lanes, &outer)->local);
+    Val *u = val_local(l->p, lower_for(l, "u", from, to, lanes, &outer)->local);
     if (lanes > 1)
-        l->e.vec = (Vec){.on = true, .ix = x->loop->ix, .at = u, .lanes = lanes, .rows = true};
+        l->e.vec = (Vec){.on = true, .ix = loop->ix, .at = u, .lanes = lanes, .rows = true};
     else
-        batch_enter(l, x->loop, u);
+        batch_enter(l, loop, u);
     l->e.batch = &b;
-    b.sum = lower_let(l, "sum", val_load(p, x->sums, lanes, op(l, O_SUB, u, first), NULL));
-    lower_body(l, x->loop->body);
+    b.sum = lower_let(l, "sum", sum_of(l, x, u, lanes));
+    lower_body(l, loop->body);
     l->tail = outer;
     l->nmemo = nmemo;
     lower_back(l, save);
 }
 
-static void use_sums(Low *l, const Slices *x, Val *from, Val *to, Val *first)
+void slices_take(Low *l, const Nest *loop, int lanes, Val *from, Val *to, const Sums *x)
 {
     const bool again = l->e.again;
     Val *whole = from;
-    if (rows_suit(x)) {
-        Val *rest = op(l, O_MOD, op(l, O_SUB, to, from), num(l, x->lanes));
+    if (rows_suit(loop)) {
+        Val *rest = op(l, O_MOD, op(l, O_SUB, to, from), num(l, lanes));
         whole = lower_let(l, "whole", op(l, O_SUB, to, rest));
-        use_some(l, x, from, whole, first, x->lanes);
+        take_some(l, loop, lanes, from, whole, x);
         l->e.again = true;
     }
-    use_some(l, x, whole, to, first, 1);
+    take_some(l, loop, 1, whole, to, x);
     l->e.again = again;
 }
 
@@ -203,7 +212,7 @@ void slices_batch(Low *l, const Nest *n, Val *lo, Val *hi)
     Val *at = val_local(p, lower_for(l, "at", num(l, 0), count, x.width, &rows)->local);
     sum_slice(l, &x, lower_let(l, "s", plus(l, slice, op(l, O_DIV, at, width))), at);
     l->tail = rows;
-    use_sums(l, &x, start, end, first);
+    slices_take(l, n, x.lanes, start, end, &(Sums){.buf = x.sums, .first = first});
     lower_set(l, from, end);
     l->tail = outer;
 }

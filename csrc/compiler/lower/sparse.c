@@ -146,14 +146,16 @@ static void place(Low *l, const Nest *n)
         a->val = lane_array(l, n->work, "lane", n->work->dtype, work_size(n->work), false);
 }
 
-static void place_terms(Low *l, const Tensor *w)
+static void place_terms(Low *l, const Nest *loop)
 {
-    if (l->mode == BODY) add_lane(l, w)->val = lane_array(l, w, "terms", w->dtype, batch_size(l), false);
+    const Tensor *w = loop->body->work;
+    if (l->mode == BODY)
+        add_lane(l, w)->val = lane_array(l, w, "terms", w->dtype, batch_size(l, loop), false);
 }
 
 static void place_fixed(const Nest *n, void *l)
 {
-    if (n->op == N_LOOP && n->batch) place_terms(l, n->body->work);
+    if (n->op == N_LOOP && n->batch) place_terms(l, n);
     if (n->op == N_WORK && n->work->place == W_LANE && !n->work->hash) place(l, n);
 }
 

@@ -16,6 +16,8 @@
 #define NOTE 4.0  /* bytes of a position that is noted */
 #define LOOK 2.0  /* times `meet`: to look at what was noted, met or not */
 #define WORDS 2.0 /* to spread entries to the lanes of their bits, in turns of a loop over entries */
+#define SORTED                                                                                               \
+    3.0 /* entries at a time where rows that are about as long have a lane each and no ends of their own */
 
 /* ---- statistics ---- */
 static double elements(const Cost *c, const Tensor *t)
@@ -115,12 +117,14 @@ static uint32_t bound_around(const Spot *at)
     return bound;
 }
 
-/* Entries that are added up at once: those of a diagonal, of a slice whose positions count padding too. */
+/* Entries that are added up at once: those of a diagonal, of a slice whose positions count padding too. What sorted rows
+ * multiply is read one by one. */
 static double in_step(const Cost *c, const Tensor *t, int level)
 {
     const sc_levelspec *s = &t->format.level[level];
     const double all = fmin(s->width, c->p->vector_bytes / (double)sc_dtype_size(c->p->type));
     const int shared = t->often.diagonal;
+    if (sc_kind_of(s)->sorted) return fmin(all, SORTED);
     return !sc_kind_of(s)->sliced ? 1 : shared ? all * shared / s->width : all;
 }
 

@@ -1,6 +1,6 @@
 /* often.c: layouts of a sparse operand that is multiplied often, which pay for many products only.
  *
- * Cuts and slices of diagonals have values of their own. Words of bits and full blocks read the values of csr where they
+ * Cuts and slices, of diagonals or of sorted rows, have values of their own. Words of bits and full blocks read the values of csr where they
  * are. What else a matrix must have for a layout is counted by the caller, and stands in `often`. */
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #define SMALLCUT 64  /* coordinates in a cut: from this size .. */
 #define LARGECUT 128 /* .. to this, by doubling */
 #define FEWSUMS 4    /* of a row of bits, where a quarter of all places have entries */
+#define SORTED 32    /* bytes of the vectors for which rows are sorted by length */
 #define FEWROWS 8    /* of a block, whose sums stand in registers, a vector each */
 
 /* Where a format has dense levels over indices of the result, then a compressed one that is summed: *to is that format
@@ -48,6 +49,19 @@ static bool in_slices(const Tensor *t, sc_format *to)
     *to = t->format;
     to->level[last].kind = SC_DIAGONALS;
     to->level[last].width = SC_SLICE;
+    return true;
+}
+
+/* Rows that are about as long as others near them: a slice has a lane for each. Where vectors have 64 bytes csr, whose batches
+ * of rows read as many numbers at coordinates at a time, is as fast. */
+static bool in_sorted(const Prog *p, const Tensor *t, sc_format *to)
+{
+    const int last = t->format.nlevel - 1;
+    if (!t->often.window || last < 1 || p->vector_bytes != SORTED) return false;
+    *to = t->format;
+    to->level[last].kind = SC_SELL;
+    to->level[last].width = p->vector_bytes / (int)sizeof(float);
+    to->level[last].block = t->often.window;
     return true;
 }
 
@@ -115,6 +129,7 @@ int often_formats(const Prog *p, const Assign *a, const Tensor *t, const sc_form
         return n;
     }
     n += in_slices(t, &to[n]);
+    n += in_sorted(p, t, &to[n]);
     n += in_words(p, t, sums, &to[n]);
     return n + in_blocks(a, t, sums, &to[n]);
 }
