@@ -17,6 +17,8 @@ FORMATS = [
     "ell(2) of nearest(2,32) + coo",
     "bsr(4,4) of blocks(4,4,0.6) + compressed(0), dense(1) of rows(> 12) + dcsr",
     "hyb(1,2)",
+    "hyb(2,2)",
+    "csr of bucket(2,3,2) + csc",
     "sell(4,8) of rows(<= 6) + csr",
     "csr of rows(< 4) + dense(1/8), dense(0), compressed(1%8)",
 ]
@@ -144,7 +146,11 @@ def test_repr_names_the_parts():
         ("csr + csr", "expected a rule for every part"),
         ("bsr(5,5) of blocks(5,5,0.5) + csr", "divide"),
         (" + ".join(["csr of rows(> 5)"] * 8 + ["csr"]), "up to 8 parts, got 9"),
-        ("hyb(2,2)", "hyb"),
+        ("hyb(2,3)", "up to 8 parts"),
+        ("hyb(0,2)", "up to 8 parts"),
+        ("hyb(1,2) + csr", "leave out what is added"),
+        ("csr of bucket(2,2,1) + csr", "number k below c"),
+        ("csr of bucket(0,2) + csr", "k, c, n"),
     ],
 )
 def test_wrong_formats_are_refused(text, said):
@@ -478,7 +484,7 @@ def test_schedules_convert_to_buckets(schedule):
 @pytest.mark.parametrize(
     ("schedule", "said"),
     [
-        ('convert(A: "hyb(2,2)")', r"expected hyb\(1,k\)"),
+        ('convert(A: "hyb(2,3)")', r"expected hyb\(c,k\)"),
         ('convert(X: "hyb(1,2)")', "expected the name of a sparse operand, one of A, X"),
         (f'convert(X: "{FORMATS[0]}")', "expected the name of a sparse operand, one of A, X"),
         (f'convert(B: "{FORMATS[0]}")', "expected the name of a sparse operand, one of A, X"),

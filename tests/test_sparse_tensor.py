@@ -221,7 +221,7 @@ def test_what_cannot_be_made():
     with pytest.raises(NotImplementedError):
         scorch.sparse(torch.ones(2, 2).to_sparse().requires_grad_())
     with pytest.raises(ValueError):
-        scorch.sparse(torch.ones(2, 2), format="hyb(2,2)")
+        scorch.sparse(torch.ones(2, 2), format="hyb(3,2)")
     with pytest.raises(ValueError):
         scorch.sparse(torch.ones(2, 2), format="cssr")
 

@@ -383,12 +383,12 @@ def _reduces_nothing(dim: Dims) -> bool:
 
 
 def any_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
-    """``torch.any``; no dimensions, () and [], reduce nothing, as in torch."""
+    """``torch.any``; () and [] reduce nothing, as in torch."""
     return _truths(input, input != 0 if _reduces_nothing(dim) else _nonzeros(input, dim, keepdim) > 0)
 
 
 def all_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
-    """``torch.all``: False where an entry is missing; no dimensions, () and [], reduce nothing, as in torch."""
+    """``torch.all``: False where an entry is missing; () and [] reduce nothing, as in torch."""
     if _reduces_nothing(dim):
         return _truths(input, input != 0)
     return _truths(input, _nonzeros(input, dim, keepdim) == _sized(input, dims_of(dim, input._ndim)))

@@ -86,20 +86,24 @@ def fills(form: Layout) -> bool:
     return any(map(fills, form.parts)) or (bool(form.levels) and form.levels[-1][0] == "dense")
 
 
-_CUTS = "columns are cut by dense(1/N), dense(0), compressed(1%N)"
-
-
 def _buckets(text: str) -> str:
-    """hyb(c,k), SparseTIR's: rows of at most 1, 2, 4 .. 2^k entries, each padded to that, and longer ones."""
+    """hyb(c,k), SparseTIR's: in each of c pieces of the columns, rows of at most 1, 2, 4 .. 2^k entries,
+    padded to that, and the rest."""
     found = re.fullmatch(r"hyb\(\s*(\d+)\s*,\s*(\d+)\s*\)", text)
-    if not found or int(found[1]) != 1 or int(found[2]) > MOST - 2:
+    pieces, most = map(int, found.groups()) if found else (0, 0)
+    if not pieces or pieces * (most + 1) + 1 > MOST:
         raise ValueError(
-            f"expected hyb(1,k) with k up to {MOST - 2}, buckets of rows of at most 1, 2, 4 .. 2^k entries, "
-            f"got {text}: "
-            + ("leave out what is added, since the last part is csr" if "+" in text else _CUTS)
+            f"expected hyb(c,k), buckets of rows of at most 1, 2, 4 .. 2^k entries, for each of c pieces of "
+            f"the columns, and csr, up to {MOST} parts in all, as hyb(1,{MOST - 2}) or hyb(2,2), got {text}"
+            + (": leave out what is added, since the last part is csr" if "+" in text else "")
         )
-    sizes = [2**k for k in range(int(found[2]) + 1)]
-    return " + ".join([*(f"compressed(0), ell(1, {n}) of rows(<= {n})" for n in sizes), "csr"])
+    parts = [
+        f"compressed(0), ell(1, {2**k}) of "
+        + (f"bucket({p},{pieces},{2**k})" if pieces > 1 else f"rows(<= {2**k})")
+        for p in range(pieces)
+        for k in range(most + 1)
+    ]
+    return " + ".join([*parts, "csr"])
 
 
 def _composed(text: str, ndim: int) -> Layout:

@@ -79,6 +79,13 @@ def _nearest(text: str) -> tuple:
     return n, m, *(dim or [1])
 
 
+def _bucket(text: str) -> tuple:
+    k, c, n, *dim = _integers(0, "k c n dim" if text.count(",") == 3 else "k c n", text)
+    if not k < c or dim not in ([], [0], [1]):
+        raise ValueError(f"expected (k, c, n), of c pieces the one with number k below c, got ({text})")
+    return k, c, n, *(dim or [1])
+
+
 # ---- taking ----
 def _by_length(dim: int, left: Left, test: str, n: int) -> torch.Tensor:
     length = torch.bincount(left.at[dim], minlength=left.shape[dim])
@@ -115,12 +122,21 @@ def _largest(left: Left, n: int, m: int, dim: int) -> torch.Tensor:
     return taken
 
 
+def _in_bucket(left: Left, k: int, c: int, n: int, dim: int) -> torch.Tensor:
+    """Rows of at most n entries among the columns of piece k of c; or columns, among rows."""
+    size = max(-(-left.shape[dim] // c), 1)
+    inside, row = left.at[dim] // size == k, left.at[1 - dim]
+    length = torch.bincount(row[inside], minlength=left.shape[1 - dim])
+    return inside & (length <= n)[row]
+
+
 RULES = {
     "rows": Kind("rows(> 2000)", _test, partial(_by_length, 0), lambda *test: ("columns", *test)),
     "columns": Kind("columns(> 2000)", _test, partial(_by_length, 1), lambda *test: ("rows", *test)),
     "blocks": Kind("blocks(8,8,0.5)", _blocks, _in_blocks, lambda r, c, share: ("blocks", c, r, share)),
     "band": Kind("band(-64,64)", _band, _in_band, lambda low, high: ("band", -high, -low)),
     "nearest": Kind("nearest(2,4)", _nearest, _largest, lambda n, m, dim: ("nearest", n, m, 1 - dim)),
+    "bucket": Kind("bucket(0,2,4)", _bucket, _in_bucket, lambda k, c, n, dim: ("bucket", k, c, n, 1 - dim)),
 }
 
 
@@ -142,7 +158,7 @@ class Rule(NamedTuple):
 
     def __str__(self) -> str:
         given = self.arguments
-        if self.name == "nearest" and given[-1] == 1:
+        if self.name in ("nearest", "bucket") and given[-1] == 1:
             given = given[:-1]
         between = " " if isinstance(given[0], str) else ","
         return f"{self.name}({between.join(map(str, given))})"
