@@ -26,8 +26,11 @@
 #define PLACE .3
 #define GAIN 1.1
 #define LARGER 1.5 /* as many bytes as of csr may be read */
-/* The same of slices of sorted rows: a slot, entry or not; rows of a window, and of a matrix whose windows are large. */
+/* The same of slices of sorted rows: a slot, entry or not, and each byte of its value; to see that this is what it was;
+ * rows of a window, and of a matrix whose windows are large. */
 #define SLOT .8
+#define SLOT_BYTE .025
+#define SAME_BYTE .03
 #define WINDOW 1024
 #define MANY_ROWS (64 * WINDOW)
 #define LEAST_ROWS (4 * WINDOW)
@@ -234,7 +237,9 @@ static bool pays(const sc_core *c, double shared)
 static bool sorted_pays(const sc_core *c, double slots)
 {
     const double entries = (double)c->t.view.nval, rows = (double)c->t.view.level[0].size;
-    return slots > 0 && entries + ROW * rows > GAIN * entries * (SAME + SLOT * slots);
+    const double value = (double)sc_dtype_size(c->t.dtype);
+    const double each = SLOT * slots + value * (SAME_BYTE + SLOT_BYTE * slots);
+    return slots > 0 && entries + ROW * rows > GAIN * entries * each;
 }
 
 static int window_of(const sc_core *c)

@@ -83,6 +83,9 @@ SC_INLINE bool sc_is_csr(const sc_tensor *t)
            sc_kind_of(&s[1])->pos && s[1].unique && s[0].part == SC_WHOLE && s[1].part == SC_WHOLE;
 }
 
+/* validate_sell.c: whether a level of sorted slices below so many positions is well formed. */
+int sc_validate_sell(const sc_tensor *, int level, int64_t above, sc_err *);
+
 /* One of the steps from k * step on, each k another one of its own: what repeats is not mistaken for all. */
 SC_INLINE int64_t sc_sample(int64_t k, int64_t step)
 {

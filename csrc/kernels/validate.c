@@ -375,103 +375,6 @@ static int check_slices(checking *c, sc_err *e)
         (unsigned long long)crd_at(c->t, c->level, 2 * q + 1), (long long)sc_level_extent(s, c->t->view.dim));
 }
 
-/* ---- slices of sorted rows ---- */
-/* Where the columns of slice k of a window begin; those behind the last one are the places of its rows. */
-static int64_t start_of(const checking *c, int64_t window, int64_t k)
-{
-    const int64_t step = sc_window_step(&c->t->format.level[c->level]);
-    return sc_index(c->t->view.level[c->level].pos, c->t->itype, window * step + k);
-}
-
-static int64_t place_of(const checking *c, int64_t window, int64_t row)
-{
-    const sc_levelspec *s = &c->t->format.level[c->level];
-    return start_of(c, window, s->block / s->width + 1 + row);
-}
-
-/* Entries of the row at a place; -1: its coordinates do not rise, or are not in range, or those of padding are not 0. */
-static int64_t length_at(const checking *c, int64_t window, int64_t place)
-{
-    const sc_levelspec *s = &c->t->format.level[c->level];
-    const int64_t last = start_of(c, window, place / s->width + 1),
-                  extent = sc_level_extent(s, c->t->view.dim);
-    int64_t n = 0, before = -1;
-    for (int64_t q = start_of(c, window, place / s->width); q < last; q++) {
-        const int64_t at = q * (s->width + 1), k = place % s->width, x = crd_at(c->t, c->level, at + 1 + k);
-        const int64_t bits = crd_at(c->t, c->level, at), here = bits >> k & 1;
-        if (!bits || bits & (bits + 1) || bits >> s->width) return -1; /* the first rows have it */
-        if (here ? x <= before || x >= extent : x) return -1;
-        before = here ? x : extent; /* nothing but padding may follow */
-        n += here;
-    }
-    return n;
-}
-
-/* The first row of a window that is not as it should be, or -1. */
-static int64_t wrong_row(const checking *c, int64_t window)
-{
-    const sc_levelspec *s = &c->t->format.level[c->level];
-    const int64_t first = window * s->block;
-    int32_t at[SC_WINDOW];
-    for (int k = 0; k < s->block; k++) at[k] = -1;
-    for (int k = 0; k < s->block; k++) {
-        const int64_t place = place_of(c, window, k);
-        if (place < 0 || place >= s->block || at[place] >= 0) return first + k;
-        at[place] = k;
-    }
-    for (int64_t k = 0, before = INT64_MAX; k < s->block; k++) {
-        const int64_t slice = k / s->width,
-                      columns = start_of(c, window, slice + 1) - start_of(c, window, slice);
-        const int64_t n = length_at(c, window, k);
-        const bool fills = k % s->width || n == columns, there = !n || first + at[k] < c->fibres;
-        if (n < 0 || n > before || !fills || !there) return first + at[k];
-        before = n;
-    }
-    return -1;
-}
-
-static void starts_range(void *arg, int lane, int64_t begin, int64_t end)
-{
-    checking *c = arg;
-    const sc_levelspec *s = &c->t->format.level[c->level];
-    const int64_t slices = s->block / s->width;
-    for (int64_t w = begin; w < end && c->bad[lane] < 0; w++) {
-        bool follows = start_of(c, w, 0) == (w ? start_of(c, w - 1, slices) : 0);
-        for (int64_t k = 0; k < slices; k++) follows &= start_of(c, w, k) <= start_of(c, w, k + 1);
-        if (!follows) c->bad[lane] = w;
-    }
-}
-
-static void windows_range(void *arg, int lane, int64_t begin, int64_t end)
-{
-    checking *c = arg;
-    for (int64_t w = begin; w < end && c->bad[lane] < 0; w++) c->bad[lane] = wrong_row(c, w);
-}
-
-static int check_sorted(checking *c, sc_err *e)
-{
-    const sc_levelspec *s = &c->t->format.level[c->level];
-    const sc_level *v = &c->t->view.level[c->level];
-    const int64_t windows = sc_windows(s, c->fibres), columns = v->npos / s->width;
-    int64_t bad;
-    if ((!v->pos && windows) || (!v->crd && v->npos))
-        return wrong(c->t, c->level, e, "expected pos and crd arrays, got none");
-    if (first_bad(c, windows, starts_range, &bad, e)) return e->code;
-    if (bad >= 0 || (windows ? start_of(c, windows - 1, s->block / s->width) : 0) != columns)
-        return wrong(c->t, c->level, e,
-                     "window %lld: expected slices whose columns follow each other, from 0 to %lld in all",
-                     (long long)(bad < 0 ? windows - 1 : bad), (long long)columns);
-    if (first_bad(c, windows, windows_range, &bad, e)) return e->code;
-    if (bad < 0) return SC_OK;
-    return wrong(
-        c->t, c->level, e,
-        "row %lld at place %lld, expected a place of its own in the window of %d rows from %lld on, the "
-        "longest row "
-        "first, with rising coordinates below %lld, 0 behind them, and bits of the rows that each column has",
-        (long long)bad, (long long)place_of(c, bad / s->block, bad % s->block), s->block,
-        (long long)(bad / s->block * s->block), (long long)sc_level_extent(s, c->t->view.dim));
-}
-
 /* ---- bit masks ---- */
 /* The bits that word w can have: the last word of a row may have fewer. */
 static uint32_t bits_of_word(const checking *c, int64_t w)
@@ -578,7 +481,7 @@ static int check_level(checking *c, int l, int64_t parent, sc_err *e)
         c->fibres = parent;
     }
     if ((rc = check_lengths(c, parent, e)) || !is->crd) return rc;
-    if (is->sorted) return check_sorted(c, e);
+    if (is->sorted) return sc_validate_sell(c->t, l, c->fibres, e);
     if (is->sliced) return check_slices(c, e);
     if (is->words) return check_words(c, e);
     if (is->pos && (rc = check_pos(c, c->fibres, c->t->view.level[l].npos, e))) return rc;
