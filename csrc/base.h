@@ -87,11 +87,12 @@ typedef struct {
      * diagonals of a slice begin. Else a padded kind has `width` positions below one above, those without an entry at
      * the end, coordinate -1. */
     bool sliced;
-    /* The rows of a slice have no diagonals in common but lengths: each `block` positions above, a window, are put in order
-     * by their entries, longest first, and sliced in that order; a slice has as many columns of slots as its longest row.
-     * Of every window pos holds where the columns of its slices begin and where the last one's end, then the place in that
-     * order of each of its rows; the last window is full, of rows without entries. crd holds, for every column, bits that say which rows
-     * of the slice have it, the first ones, and a coordinate for each row, 0 for the others. */
+    /* The rows of a slice have lengths in common, no diagonals: each `block` positions above, a window, are put in order by
+     * how many entries they have, most first, and sliced in that order; a slice has as many columns of slots as its first
+     * row has entries. Of every window pos holds where the columns of its slices begin and where the last one's end, then
+     * the place in that order of each of its rows; the last window is filled up by rows without entries. crd holds, for
+     * every column, bits that say which rows of the slice have it, the first ones, and a coordinate for each row, 0 for the
+     * others. */
     bool sorted;
     /* A bit for every coordinate, in words of SC_WORD bits: the positions below one above are those of its set bits, in
      * order. crd holds the words, pos where the positions of each word begin. */

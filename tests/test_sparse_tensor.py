@@ -794,3 +794,24 @@ def test_dense_tensors_of_more_dimensions(shape, density, index):
             assert torch.equal(made.to_dense(), y)
             for got, right in zip(made._arrays(), wanted._arrays(), strict=True):
                 assert torch.equal(got, right)
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_coordinates_that_share_a_version_with_values_are_compared(layout):
+    """All components of a sparse tensor of torch have one version: what they were is compared."""
+    d = torch.tensor([[0.0, 2, 3], [4, 0, 0]])
+    x = d.to_sparse(layout=layout)
+    columns = x.indices()[1] if layout == torch.sparse_coo else x.col_indices()
+    a, v = scorch.sparse(x, format="csr"), torch.tensor([1.0, 10, 100])
+    for step in range(3):
+        a.values().mul_(2)
+        assert torch.equal(a @ v, 2 ** (step + 1) * d @ v)
+    columns[2] = 1
+    assert torch.equal(a @ v, torch.tensor([8 * 320.0, 8 * 40]))
+    a.values().mul_(0.5)
+    columns[2] = 99
+    for _ in range(2):
+        with pytest.raises(ValueError, match="99 is out of range"):
+            a @ v
+    columns[2] = 0
+    assert torch.equal(a @ v, 4 * d @ v)

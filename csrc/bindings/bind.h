@@ -184,6 +184,7 @@ typedef struct sc_core {
     const void *perm_data;
     int64_t serial;         /* another one for each core */
     int64_t generation;     /* counts changes of the structure */
+    sc_digest content;      /* of the structure as it was when versions last moved; zero: they never did */
     sc_derived *derived;    /* newest first */
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
     PyObject *shared_by;    /* null, or a dict: what the tensors of this structure share */

@@ -5,8 +5,9 @@
  * products with it resolved to, and layouts derived from it (layouts.c). Before each use it
  * looks again: a pointer or version that moved means that somebody wrote into
  * pos or crd, and then the structure is validated anew, because kernels trust
- * it. Writes that move no version go unseen, unless the state says that structures
- * are validated before every use. Values may change freely. */
+ * it. The components of a sparse tensor of torch have one version in common, which writes to values move too: so
+ * from the second time on it is compared what the structure was. Writes that move no version go unseen, unless the
+ * state says that structures are validated before every use. Values may change freely. */
 #include "bind.h"
 
 #include <string.h>
@@ -46,7 +47,9 @@ static int changed_shape(int i)
     return -1;
 }
 
-/* 1 if the array moved or was written, 0 if not, -1 with an exception. */
+enum { STAYED, WRITTEN, MOVED }; /* what became of an array of the structure; WRITTEN: perhaps */
+
+/* That of component i, or -1 with an exception. */
 static int look(const sc_state *s, sc_core *core, int i)
 {
     static const char nothing[64];
@@ -60,21 +63,44 @@ static int look(const sc_state *s, sc_core *core, int i)
     if (!d.data && c->n) return changed_shape(i);
     bool values = i == core->ncomp - 1;
     int64_t version = values ? c->version : sc_bind_version(s, c->tensor);
-    int moved = data != c->data || version != c->version || (!values && version < 0);
+    const int found = data != c->data ? MOVED : version != c->version || version < 0 ? WRITTEN : STAYED;
     c->data = data;
     c->version = version;
-    return moved && !values;
+    return values ? STAYED : found;
+}
+
+static sc_digest content_of(const sc_core *c)
+{
+    sc_digest all = {0};
+    Py_BEGIN_ALLOW_THREADS;
+    for (int i = 0; i < c->ncomp - 1; i++) {
+        const sc_digest one = sc_fingerprint(c->comp[i].data, (size_t)bytes_of(&c->comp[i]));
+        all.low = all.low * 0x9e3779b97f4a7c15u + one.low;
+        all.high = all.high * 0x9e3779b97f4a7c15u + one.high;
+    }
+    Py_END_ALLOW_THREADS;
+    return all;
+}
+
+/* Whether the structure is another one. What it was is known from the second write on. */
+static bool changed(sc_core *c, int found)
+{
+    const sc_digest before = c->content;
+    if (found == WRITTEN) c->content = content_of(c);
+    if (found == MOVED) c->content = (sc_digest){0};
+    return found == MOVED || (found == WRITTEN && !sc_digest_equal(before, c->content));
 }
 
 int sc_core_refresh(const sc_state *s, sc_core *c)
 {
-    int moved = 0;
+    int most = STAYED;
     for (int i = 0; i < c->ncomp; i++) {
-        int m = look(s, c, i);
-        if (m < 0) return -1;
-        moved |= m;
+        const int found = look(s, c, i);
+        if (found < 0) return -1;
+        if (found > most) most = found;
     }
     point(c);
+    const bool moved = changed(c, most);
     if (moved) c->generation++, c->t.rows = (sc_rows){0};
     if (!c->validate || (!moved && !s->validate)) return 0;
     sc_err e = {0};
@@ -326,6 +352,7 @@ sc_core *sc_core_with_values(const sc_state *s, sc_core *c, PyObject *values)
     new->t = c->t;
     new->validate = c->validate;
     new->generation = c->generation;
+    new->content = c->content;
     new->perm_data = c->perm_data;
     if (c->perm) new->perm = Py_NewRef(c->perm);
     const int last = c->ncomp - 1;

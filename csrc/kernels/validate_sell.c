@@ -9,26 +9,26 @@ typedef struct {
     int level;
     int64_t fibres; /* positions above */
     int64_t bad[SC_MAXLANE];
-} in_order;
+} ordering;
 
-static int64_t crd_at(const in_order *c, int64_t p)
+static int64_t crd_at(const ordering *c, int64_t p)
 { return sc_index(c->t->view.level[c->level].crd, c->t->itype, p); }
 
 /* Where the columns of slice k of a window begin; those behind the last one are the places of its rows. */
-static int64_t start_of(const in_order *c, int64_t window, int64_t k)
+static int64_t start_of(const ordering *c, int64_t window, int64_t k)
 {
     const int64_t step = sc_window_step(&c->t->format.level[c->level]);
     return sc_index(c->t->view.level[c->level].pos, c->t->itype, window * step + k);
 }
 
-static int64_t place_of(const in_order *c, int64_t window, int64_t row)
+static int64_t place_of(const ordering *c, int64_t window, int64_t row)
 {
     const sc_levelspec *s = &c->t->format.level[c->level];
     return start_of(c, window, s->block / s->width + 1 + row);
 }
 
 /* Entries of the row at a place; -1: its coordinates do not rise, or are not in range, or those of padding are not 0. */
-static int64_t length_at(const in_order *c, int64_t window, int64_t place)
+static int64_t length_at(const ordering *c, int64_t window, int64_t place)
 {
     const sc_levelspec *s = &c->t->format.level[c->level];
     const int64_t last = start_of(c, window, place / s->width + 1),
@@ -46,7 +46,7 @@ static int64_t length_at(const in_order *c, int64_t window, int64_t place)
 }
 
 /* The first row of a window that is not as it should be, or -1. */
-static int64_t wrong_row(const in_order *c, int64_t window)
+static int64_t wrong_row(const ordering *c, int64_t window)
 {
     const sc_levelspec *s = &c->t->format.level[c->level];
     const int64_t first = window * s->block;
@@ -70,7 +70,7 @@ static int64_t wrong_row(const in_order *c, int64_t window)
 
 static void starts_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    in_order *c = arg;
+    ordering *c = arg;
     const sc_levelspec *s = &c->t->format.level[c->level];
     const int64_t slices = s->block / s->width;
     for (int64_t w = begin; w < end && c->bad[lane] < 0; w++) {
@@ -82,12 +82,12 @@ static void starts_range(void *arg, int lane, int64_t begin, int64_t end)
 
 static void windows_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    in_order *c = arg;
+    ordering *c = arg;
     for (int64_t w = begin; w < end && c->bad[lane] < 0; w++) c->bad[lane] = wrong_row(c, w);
 }
 
 /* *bad: the least bad window or row, or -1. */
-static int first_bad(in_order *c, int64_t windows, sc_range *body, int64_t *bad, sc_err *e)
+static int first_bad(ordering *c, int64_t windows, sc_range *body, int64_t *bad, sc_err *e)
 {
     const double work = (double)windows * c->t->format.level[c->level].block;
     const int lanes = sc_team_lanes(work);
@@ -102,7 +102,7 @@ static int first_bad(in_order *c, int64_t windows, sc_range *body, int64_t *bad,
 
 int sc_validate_sell(const sc_tensor *t, int level, int64_t above, sc_err *e)
 {
-    in_order c = {.t = t, .level = level, .fibres = above};
+    ordering c = {.t = t, .level = level, .fibres = above};
     const sc_levelspec *s = &t->format.level[level];
     const sc_level *v = &t->view.level[level];
     const int64_t windows = sc_windows(s, above), columns = v->npos / s->width;

@@ -35,7 +35,7 @@
 #define MAXTRIAL 4000 /* orders that are built and costed: the others are not looked at */
 #define MAXFORM 12    /* ways to split sums: the others are not looked at */
 #define MAXBEST 24    /* candidates that are kept: the cheapest */
-#define MAXLAYOUT 5   /* of an operand that is multiplied often: two cuts, and one of each other kind */
+#define MAXLAYOUT 6   /* of an operand that is multiplied often: two cuts, and one of each other kind */
 #define MAXINTERMEDIATE (64 << 20) /* bytes of a dense intermediate: no larger one is considered */
 #define MAXPRODUCTSTEP                                                                                       \
     (SC_MAXLEVEL + SC_MAXVAR) /* loops of a product: never more, each is of a level or of a dense index */

@@ -1,7 +1,7 @@
 /* often.c: layouts of a sparse operand that is multiplied often, which pay for many products only.
  *
- * Cuts and slices, of diagonals or of sorted rows, have values of their own. Words of bits and full blocks read the values of csr where they
- * are. What else a matrix must have for a layout is counted by the caller, and stands in `often`. */
+ * Cuts and slices, of diagonals or of sorted rows, have values of their own. Words of bits and full blocks read the values
+ * of csr where they are. What else a matrix must have for a layout is counted by the caller, and stands in `often`. */
 #include <string.h>
 
 #include "private.h"
