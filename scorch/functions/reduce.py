@@ -379,7 +379,7 @@ def _truths(input: SparseTensor, found: torch.Tensor) -> torch.Tensor:
 
 
 def _reduces_nothing(dim: Dims) -> bool:
-    return dim is not None and not isinstance(dim, int) and not len(dim)
+    return isinstance(dim, (list, tuple)) and not dim
 
 
 def any_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
