@@ -322,6 +322,8 @@ typedef struct {
     Buf *place; /* null, or where it says in which element of buf the sum of a row is */
     Val *first; /* unit u has element u - first, of buf or of place */
 } Sums;
+Val *slices_apart(Low *, const Nest *loop,
+                  Val *unit); /* how far positions are ahead of the units of the loop */
 void slices_take(Low *, const Nest *loop, int lanes, Val *from, Val *to, const Sums *);
 /* sell.c: the same of slices of rows that are sorted by length */
 void sell_range(Low *, Fibre *);

@@ -118,16 +118,6 @@ static void sum_slice(Low *l, const Window *x, Val *at, Val *k)
     lower_back(l, save);
 }
 
-/* The position of the row that unit 0 is. */
-static Val *positions_ahead(Low *l, const Nest *n, Val *unit)
-{
-    const Env *save = lower_keep(l);
-    batch_enter(l, n, unit);
-    Val *ahead = op(l, O_SUB, lower_position(l, n->in), unit);
-    lower_back(l, save);
-    return lower_let(l, "apart", ahead);
-}
-
 void sell_batch(Low *l, const Nest *n, Val *lo, Val *hi)
 {
     Prog *p = l->p;
@@ -137,7 +127,7 @@ void sell_batch(Low *l, const Nest *n, Val *lo, Val *hi)
     x.reduce = work_reduce(n->body->body, n->body->work);
     x.width = s->width;
     x.lanes = (int)sc_min(p->vector_bytes / (int)sc_dtype_size(p->type), x.width);
-    Val *apart = positions_ahead(l, n, lo), *rows = num(l, s->block), *slices = num(l, s->block / s->width);
+    Val *apart = slices_apart(l, n, lo), *rows = num(l, s->block), *slices = num(l, s->block / s->width);
     Local *from = lower_mut(l, "from", lo);
     Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail, **inner;
     Val *start = val_local(p, from);

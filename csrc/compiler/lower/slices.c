@@ -81,13 +81,13 @@ bool slices_below(Low *l, const Nest *n)
     return level < n->in->format.nlevel && sc_kind_of(&n->in->format.level[level])->sliced;
 }
 
-static Val *position_of(Low *l, const Nest *n, Val *unit)
+Val *slices_apart(Low *l, const Nest *n, Val *unit)
 {
     const Env *save = lower_keep(l);
     batch_enter(l, n, unit);
     Val *at = lower_position(l, n->in);
     lower_back(l, save);
-    return at;
+    return lower_let(l, "apart", op(l, O_SUB, at, unit));
 }
 
 /* Adds what diagonal q of the slice that begins with position `first` has to the sums, each a vector of rows. */
@@ -197,7 +197,7 @@ void slices_batch(Low *l, const Nest *n, Val *lo, Val *hi)
     x.width = n->in->format.level[lower_level(l, n->in) + 1].width;
     x.lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
     if (x.lanes > x.width) x.lanes = x.width;
-    x.apart = lower_let(l, "apart", op(l, O_SUB, position_of(l, n, lo), lo));
+    x.apart = slices_apart(l, n, lo);
     Val *width = num(l, x.width);
     Local *from = lower_mut(l, "from", lo);
     Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail, **rows;
