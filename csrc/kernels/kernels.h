@@ -83,6 +83,10 @@ SC_INLINE bool sc_is_csr(const sc_tensor *t)
            sc_kind_of(&s[1])->pos && s[1].unique && s[0].part == SC_WHOLE && s[1].part == SC_WHOLE;
 }
 
+/* validate.c: the least bad item of n, or -1, where body says the first one from begin to end, or -1; of so much work. */
+typedef int64_t sc_bad_item(const void *arg, int64_t begin, int64_t end);
+int sc_first_bad(const void *arg, int64_t n, double work, sc_bad_item *, int64_t *bad, sc_err *);
+
 /* validate_sell.c: whether a level of sorted slices below so many positions is well formed. */
 int sc_validate_sell(const sc_tensor *, int level, int64_t above, sc_err *);
 

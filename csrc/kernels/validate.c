@@ -16,9 +16,7 @@ typedef struct {
     const sc_tensor *t;
     int level, head; /* head of the chain that level belongs to */
     int64_t fibres;  /* positions above the head */
-    int64_t bad[SC_MAXLANE];
-    sc_range *body;
-    bool pairs; /* pairs_rise was true: levels 0 and 1 are in order */
+    bool pairs;      /* pairs_rise was true: levels 0 and 1 are in order */
 } checking;
 
 static int wrong(const sc_tensor *t, int l, sc_err *e, const char *fmt, ...) SC_PRINTF(4, 5);
@@ -32,25 +30,33 @@ static int wrong(const sc_tensor *t, int l, sc_err *e, const char *fmt, ...)
     return sc_error(e, SC_EVALUE, "level %d (%s): %s", l, sc_kind_of(&t->format.level[l])->name, text);
 }
 
-static void look_on(void *arg, int lane, int64_t begin, int64_t end)
+typedef struct {
+    const void *arg;
+    sc_bad_item *body;
+    int64_t bad[SC_MAXLANE];
+} search;
+
+static void search_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    checking *c = arg;
-    if (c->bad[lane] < 0) c->body(c, lane, begin, end);
+    search *s = arg;
+    if (s->bad[lane] < 0) s->bad[lane] = s->body(s->arg, begin, end);
 }
 
-/* *bad: the least bad item of n, or -1. */
-static int first_bad(checking *c, int64_t n, sc_range *body, int64_t *bad, sc_err *e)
+int sc_first_bad(const void *arg, int64_t n, double work, sc_bad_item *body, int64_t *bad, sc_err *e)
 {
-    int lanes = sc_team_lanes((double)n);
-    for (int t = 0; t < lanes; t++) c->bad[t] = -1;
-    c->body = body;
+    search s = {.arg = arg, .body = body};
+    const int lanes = sc_team_lanes(work);
+    for (int t = 0; t < lanes; t++) s.bad[t] = -1;
     *bad = -1;
-    if (sc_parallel_pieces(lanes, (double)n, n, look_on, c))
+    if (sc_parallel_pieces(lanes, work, n, search_range, &s))
         return sc_error(e, SC_ESTOP, "interrupted while a tensor is validated");
     for (int t = 0; t < lanes; t++)
-        if (c->bad[t] >= 0 && (*bad < 0 || c->bad[t] < *bad)) *bad = c->bad[t];
+        if (s.bad[t] >= 0 && (*bad < 0 || s.bad[t] < *bad)) *bad = s.bad[t];
     return SC_OK;
 }
+
+static int first_bad(const checking *c, int64_t n, sc_bad_item *body, int64_t *bad, sc_err *e)
+{ return sc_first_bad(c, n, (double)n, body, bad, e); }
 
 static int64_t crd_at(const sc_tensor *t, int l, int64_t p)
 { return sc_index(t->view.level[l].crd, t->itype, p); }
@@ -65,11 +71,11 @@ SC_INLINE int64_t falling(const void *pos, sc_dtype itype, int64_t begin, int64_
     return begin;
 }
 
-static void pos_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t pos_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     const void *pos = c->t->view.level[c->level].pos;
-#define RUN(itype) c->bad[lane] = falling(pos, itype, begin, end)
+#define RUN(itype) return falling(pos, itype, begin, end)
     SC_BY_INDEX(c->t->itype, RUN);
 #undef RUN
 }
@@ -118,13 +124,13 @@ SC_INLINE int64_t outside(const void *crd, sc_dtype itype, int64_t begin, int64_
     return begin;
 }
 
-static void crd_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t crd_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     const void *crd = c->t->view.level[c->level].crd;
     int64_t extent = sc_level_extent(&c->t->format.level[c->level], c->t->view.dim);
     int64_t least = may_pad(c->t, c->level) ? -1 : 0;
-#define RUN(itype) c->bad[lane] = outside(crd, itype, begin, end, least, extent)
+#define RUN(itype) return outside(crd, itype, begin, end, least, extent)
     SC_BY_INDEX(c->t->itype, RUN);
 #undef RUN
 }
@@ -166,9 +172,9 @@ SC_INLINE int64_t unordered(const checking *c, const void *crd, sc_dtype itype, 
     return -1;
 }
 
-static void order_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t order_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     const void *pos = c->t->view.level[c->head].pos, *crd = c->t->view.level[c->level].crd;
     int64_t rise = c->t->format.level[c->level].unique, bad = -1;
     int64_t f = begin < end ? sc_split_fibre(pos, c->t->itype, c->fibres, begin) : 0;
@@ -179,7 +185,7 @@ static void order_range(void *arg, int lane, int64_t begin, int64_t end)
 #undef RUN
         p = last;
     }
-    c->bad[lane] = bad;
+    return bad;
 }
 
 static int check_order(checking *c, sc_err *e)
@@ -219,16 +225,16 @@ SC_INLINE bool all_rise_in(const checking *c, sc_dtype itype, int64_t f, int64_t
     return good;
 }
 
-static void rising_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t rising_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     const void *pos = c->t->view.level[c->level].pos;
     const int64_t f = begin < end ? sc_split_fibre(pos, c->t->itype, c->fibres, begin) : 0;
     bool good;
 #define RUN(itype) good = all_rise_in(c, itype, f, begin, end)
     SC_BY_INDEX(c->t->itype, RUN);
 #undef RUN
-    if (!good) c->bad[lane] = begin;
+    return good ? -1 : begin;
 }
 
 /* One pass for what most tensors are: fibres of unique coordinates. Anything wrong is left to the passes that say what;
@@ -259,14 +265,14 @@ SC_INLINE bool pairs_rise_in(const checking *c, sc_dtype itype, int64_t begin, i
     return !bad;
 }
 
-static void pairs_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t pairs_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     bool good;
 #define RUN(itype) good = pairs_rise_in(c, itype, begin, end)
     SC_BY_INDEX(c->t->itype, RUN);
 #undef RUN
-    if (!good) c->bad[lane] = begin;
+    return good ? -1 : begin;
 }
 
 /* One pass for a list of sorted pairs, as coo has it. */
@@ -283,25 +289,25 @@ static bool pairs_rise(checking *c, sc_err *e)
 
 /* ---- padding ---- */
 /* Rows of an ell level: rising coordinates, then padding. */
-static void ell_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t ell_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     int64_t width = c->t->view.level[c->level].size, bad = -1;
     for (int64_t r = begin; r < end && bad < 0; r++)
         for (int64_t p = r * width + 1; p < (r + 1) * width && bad < 0; p++) {
             int64_t x = crd_at(c->t, c->level, p), before = crd_at(c->t, c->level, p - 1);
             if (x >= 0 && (before < 0 || before >= x)) bad = p;
         }
-    c->bad[lane] = bad;
+    return bad;
 }
 
 /* A singleton below ell is padding exactly where the level above it is. */
-static void padding_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t padding_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     int64_t p = begin;
     while (p < end && (crd_at(c->t, c->level, p) < 0) == (crd_at(c->t, c->level - 1, p) < 0)) p++;
-    c->bad[lane] = p < end ? p : -1;
+    return p < end ? p : -1;
 }
 
 static int check_padding(checking *c, sc_err *e)
@@ -337,9 +343,9 @@ static bool inside(const checking *c, int64_t s, int64_t q)
     return high < c->fibres && offset >= -low && offset < extent - high;
 }
 
-static void slices_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t slices_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     const void *pos = c->t->view.level[c->level].pos;
     for (int64_t s = begin; s < end; s++) {
         const int64_t first = sc_index(pos, c->t->itype, s), last = sc_index(pos, c->t->itype, s + 1);
@@ -347,10 +353,10 @@ static void slices_range(void *arg, int lane, int64_t begin, int64_t end)
             const bool rises =
                 q == first || crd_at(c->t, c->level, 2 * q) > crd_at(c->t, c->level, 2 * q - 2);
             if (rises && inside(c, s, q)) continue;
-            c->bad[lane] = q;
-            return;
+            return q;
         }
     }
+    return -1;
 }
 
 static int check_slices(checking *c, sc_err *e)
@@ -394,17 +400,17 @@ static int64_t entries_of_word(const checking *c, int64_t w)
     return sc_index(pos, c->t->itype, w + 1) - sc_index(pos, c->t->itype, w);
 }
 
-static void words_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t words_range(const void *arg, int64_t begin, int64_t end)
 {
-    checking *c = arg;
+    const checking *c = arg;
     for (int64_t w = begin; w < end; w++) {
         const int64_t x = crd_at(c->t, c->level, w);
         if (is_word(c, x) && !((uint32_t)x & ~bits_of_word(c, w)) &&
             entries_of_word(c, w) == __builtin_popcount((uint32_t)x))
             continue;
-        c->bad[lane] = w;
-        return;
+        return w;
     }
+    return -1;
 }
 
 static int wrong_word(const checking *c, int64_t w, sc_err *e)

@@ -8,7 +8,6 @@ typedef struct {
     const sc_tensor *t;
     int level;
     int64_t fibres; /* positions above */
-    int64_t bad[SC_MAXLANE];
 } ordering;
 
 static int64_t crd_at(const ordering *c, int64_t p)
@@ -68,36 +67,24 @@ static int64_t wrong_row(const ordering *c, int64_t window)
     return -1;
 }
 
-static void starts_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t starts_range(const void *arg, int64_t begin, int64_t end)
 {
-    ordering *c = arg;
+    const ordering *c = arg;
     const sc_levelspec *s = &c->t->format.level[c->level];
     const int64_t slices = s->block / s->width;
-    for (int64_t w = begin; w < end && c->bad[lane] < 0; w++) {
+    for (int64_t w = begin; w < end; w++) {
         bool follows = start_of(c, w, 0) == (w ? start_of(c, w - 1, slices) : 0);
         for (int64_t k = 0; k < slices; k++) follows &= start_of(c, w, k) <= start_of(c, w, k + 1);
-        if (!follows) c->bad[lane] = w;
+        if (!follows) return w;
     }
+    return -1;
 }
 
-static void windows_range(void *arg, int lane, int64_t begin, int64_t end)
+static int64_t windows_range(const void *arg, int64_t begin, int64_t end)
 {
-    ordering *c = arg;
-    for (int64_t w = begin; w < end && c->bad[lane] < 0; w++) c->bad[lane] = wrong_row(c, w);
-}
-
-/* *bad: the least bad window or row, or -1. */
-static int first_bad(ordering *c, int64_t windows, sc_range *body, int64_t *bad, sc_err *e)
-{
-    const double work = (double)windows * c->t->format.level[c->level].block;
-    const int lanes = sc_team_lanes(work);
-    for (int t = 0; t < lanes; t++) c->bad[t] = -1;
-    *bad = -1;
-    if (sc_parallel_pieces(lanes, work, windows, body, c))
-        return sc_error(e, SC_ESTOP, "interrupted while a tensor is validated");
-    for (int t = 0; t < lanes; t++)
-        if (c->bad[t] >= 0 && (*bad < 0 || c->bad[t] < *bad)) *bad = c->bad[t];
-    return SC_OK;
+    int64_t bad = -1;
+    for (int64_t w = begin; w < end && bad < 0; w++) bad = wrong_row(arg, w);
+    return bad;
 }
 
 int sc_validate_sell(const sc_tensor *t, int level, int64_t above, sc_err *e)
@@ -106,17 +93,18 @@ int sc_validate_sell(const sc_tensor *t, int level, int64_t above, sc_err *e)
     const sc_levelspec *s = &t->format.level[level];
     const sc_level *v = &t->view.level[level];
     const int64_t windows = sc_windows(s, above), columns = v->npos / s->width;
+    const double work = (double)windows * s->block;
     int64_t bad;
     if ((!v->pos && windows) || (!v->crd && v->npos))
         return sc_error(e, SC_EVALUE, "level %d (sell): expected pos and crd arrays, got none", level);
-    if (first_bad(&c, windows, starts_range, &bad, e)) return e->code;
+    if (sc_first_bad(&c, windows, work, starts_range, &bad, e)) return e->code;
     if (bad >= 0 || (windows ? start_of(&c, windows - 1, s->block / s->width) : 0) != columns)
         return sc_error(
             e, SC_EVALUE,
             "level %d (sell): window %lld: expected slices whose columns follow each other, from 0 to "
             "%lld in all",
             level, (long long)(bad < 0 ? windows - 1 : bad), (long long)columns);
-    if (first_bad(&c, windows, windows_range, &bad, e)) return e->code;
+    if (sc_first_bad(&c, windows, work, windows_range, &bad, e)) return e->code;
     if (bad < 0) return SC_OK;
     return sc_error(
         e, SC_EVALUE,

@@ -66,9 +66,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 end_1 = sc_min_i64(end, first + 64);
         /* the sums of a window's slices, a lane each row */
         for (sc_i64 s = 0; s < 8; s++) {
-            f32x8 sum = (f32x8){0};
             const sc_i64 A_lo = (sc_i64)A_pos1[at + s];
             const sc_i64 A_hi = (sc_i64)A_pos1[at + s + 1];
+            f32x8 sum = (f32x8){0};
             /* for j in A */
             for (sc_i64 q = A_lo; q < A_hi; q++) {
                 const sc_i64 rows = (sc_i64)A_crd1[q * 9];

@@ -66,10 +66,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 end_1 = sc_min_i64(end, first + 32);
         /* the sums of a window's slices, a lane each row */
         for (sc_i64 s = 0; s < 2; s++) {
-            f64x8 sum = sc_splat_f64x8(-__builtin_inf());
-            f64x8 sum_1 = sc_splat_f64x8(-__builtin_inf());
             const sc_i64 A_lo = A_pos1[at + s];
             const sc_i64 A_hi = A_pos1[at + s + 1];
+            f64x8 sum = sc_splat_f64x8(-__builtin_inf());
+            f64x8 sum_1 = sc_splat_f64x8(-__builtin_inf());
             /* for j in A */
             for (sc_i64 q = A_lo; q < A_hi; q++) {
                 const sc_i64 rows = A_crd1[q * 17];

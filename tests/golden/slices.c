@@ -75,10 +75,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         /* the sums of whole slices, a lane each row */
         for (sc_i64 at = 0; at < count; at += 16) {
             const sc_i64 s = slice + at / 16;
-            f32x16 sum = (f32x16){0};
             const sc_i64 first_1 = s * 16;
             const sc_i64 A_lo = (sc_i64)A_pos1[s];
             const sc_i64 A_hi = (sc_i64)A_pos1[s + 1];
+            f32x16 sum = (f32x16){0};
             /* for j in A */
             for (sc_i64 q = A_lo; q < A_hi; q++) {
                 const sc_i64 at_1 = (sc_i64)A_crd1[q * 2] + first_1;

@@ -316,21 +316,37 @@ void slices_range(Low *, Fibre *); /* the diagonals of the slice that the tensor
 Val *slices_loop(Low *, const Nest *loop, const Fibre *); /* entries of the row; returns how many they are */
 void slices_refuse_tiles(Low *, const Tensor *);          /* if the next level is such a one */
 /* A loop over rows that sum the entries of such a level, from unit lo to hi: a slice at a time, a lane each row. */
+bool slices_below(Low *, const Nest *loop);
+void slices_batch(Low *, const Nest *loop, Val *lo, Val *hi);
+typedef struct Slices Slices;
+/* Column q of a slice: says in l->e.vec and in the entries where its coordinates and values lie, and which rows have it. */
+typedef void SlicesColumn(Low *, const Slices *, Fibre *entries, Val *q, Val **bits);
+struct Slices {
+    const Nest *in; /* the loop over the entries of a row */
+    const Tensor *t;
+    SlicesColumn *column;
+    Buf *sums;
+    Op reduce;
+    int level, width, lanes;
+    bool masked; /* coordinates of rows without an entry are not to be read at */
+};
+Slices slices_of(Low *, const Nest *loop, SlicesColumn *, bool masked);
+Val *slices_apart(Low *, const Nest *loop,
+                  Val *unit); /* how far positions are ahead of the units of the loop */
+/* The sums of a slice whose columns are those of f, to elements `to` on; the tensor stands above its rows. */
+void slices_sum(Low *, const Slices *, const Fibre *f, Val *to);
 /* The rows from unit `from` to `to` take their sums, as many at a time as lanes where that suits. */
 typedef struct {
     Buf *buf;
     Buf *place; /* null, or where it says in which element of buf the sum of a row is */
     Val *first; /* unit u has element u - first, of buf or of place */
 } Sums;
-Val *slices_apart(Low *, const Nest *loop,
-                  Val *unit); /* how far positions are ahead of the units of the loop */
 void slices_take(Low *, const Nest *loop, int lanes, Val *from, Val *to, const Sums *);
+
 /* sell.c: the same of slices of rows that are sorted by length */
 void sell_range(Low *, Fibre *);
 Val *sell_loop(Low *, const Nest *loop, const Fibre *);
 void sell_batch(Low *, const Nest *loop, Val *lo, Val *hi);
-bool slices_below(Low *, const Nest *loop);
-void slices_batch(Low *, const Nest *loop, Val *lo, Val *hi);
 
 /* words.c: levels of bit masks */
 void words_range(Low *, Fibre *);        /* the words of the position that the tensor is at */

@@ -61,72 +61,30 @@ Val *sell_loop(Low *l, const Nest *n, const Fibre *f)
 }
 
 /* ---- a window ---- */
-typedef struct {
-    const Nest *loop, *in; /* over rows, and over the entries of one */
-    const Tensor *t;
-    int level; /* of the slices */
-    Buf *sums;
-    Op reduce;
-    int width, lanes;
-} Window;
-
-/* Adds column q of a slice to the sums, each a vector of rows. */
-static void add_column(Low *l, const Window *x, const Fibre *f, Val *q, Local **sum)
+/* Where the rows of column q have their coordinates and values; those that have none read at coordinate 0. */
+static void column_of(Low *l, const Slices *x, Fibre *entries, Val *q, Val **bits)
 {
-    Prog *p = l->p;
-    const Env *save = lower_keep(l);
-    const int nmemo = l->nmemo;
-    Fibre entries = *f;
-    Val *bits = lower_let(l, "rows", rows_of(l, f, x->width, q));
-    entries.lo = lower_let(l, "p", times(l, q, num(l, x->width)));
-    l->e.vec = (Vec){.on = true, .ix = x->in->ix, .at = num(l, 0), .lanes = x->lanes, .fibre = &entries};
+    *bits = lower_let(l, "rows", rows_of(l, entries, x->width, q));
+    entries->lo = lower_let(l, "p", times(l, q, num(l, x->width)));
+    l->e.vec.at = num(l, 0);
     l->e.vec.coords = lower_let(l, "at", plus(l, column_at(l, x->width, q), num(l, 1)));
-    Expr *rhs = eval_absent(p, &x->in->body->eval, l->e.absent);
-    lower_note(l, x->in->body);
-    for (int k = 0; k < x->width / x->lanes; k++) {
-        Val *old = val_local(p, sum[k]);
-        l->e.vec.off = k * x->lanes;
-        Val *v = val_cast(p, old->type, lower_value(l, rhs));
-        Val *here = val_bits(p, x->lanes, k ? op(l, O_SHR, bits, num(l, k * x->lanes)) : bits);
-        v = val_select(p, here, v, val_const(p, old->type, op_identity(x->reduce)));
-        lower_set(l, sum[k], op(l, x->reduce, old, v));
-    }
-    l->nmemo = nmemo;
-    lower_back(l, save);
 }
 
-static void sum_slice(Low *l, const Window *x, Val *at, Val *k)
+static void sum_slice(Low *l, const Slices *x, Val *at, Val *k)
 {
-    Prog *p = l->p;
     const Env *save = lower_keep(l);
-    const Type type = {(uint8_t)p->type, (uint8_t)x->lanes};
-    const Address sums = {.buf = x->sums};
-    Local *sum[16];
-    Stmt **outer;
-    for (int i = 0; i < x->width / x->lanes; i++)
-        sum[i] = lower_mut(l, "sum", val_const(p, type, op_identity(x->reduce)));
-    level_enter(l, x->t, num(l, 0), NULL); /* what is added does not depend on the row */
     Fibre f = {.t = x->t, .crd = lower_buf(l, B_CRD, x->t, x->level), .unique = true};
+    level_enter(l, x->t, num(l, 0), NULL); /* what is added does not depend on the row */
     columns(l, &f, x->level, at, k);
-    lower_note(l, x->in);
-    Val *q = val_local(p, lower_for(l, "q", f.lo, f.hi, 1, &outer)->local);
-    add_column(l, x, &f, q, sum);
-    l->tail = outer;
-    for (int i = 0; i < x->width / x->lanes; i++)
-        lower_store(l, &sums, plus(l, times(l, k, num(l, x->width)), num(l, i * x->lanes)), O_CONST,
-                    val_local(p, sum[i]));
+    slices_sum(l, x, &f, times(l, k, num(l, x->width)));
     lower_back(l, save);
 }
 
 void sell_batch(Low *l, const Nest *n, Val *lo, Val *hi)
 {
     Prog *p = l->p;
-    Window x = {.loop = n, .in = n->body->body, .t = n->in, .sums = lane_of(l, n->body->work)->val};
-    x.level = lower_level(l, n->in) + 1;
+    const Slices x = slices_of(l, n, column_of, false);
     const sc_levelspec *s = &n->in->format.level[x.level];
-    x.reduce = work_reduce(n->body->body, n->body->work);
-    x.width = s->width;
-    x.lanes = (int)sc_min(p->vector_bytes / (int)sc_dtype_size(p->type), x.width);
     Val *apart = slices_apart(l, n, lo), *rows = num(l, s->block), *slices = num(l, s->block / s->width);
     Local *from = lower_mut(l, "from", lo);
     Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail, **inner;

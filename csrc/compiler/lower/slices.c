@@ -66,19 +66,21 @@ Val *slices_loop(Low *l, const Nest *n, const Fibre *f)
 }
 
 /* ---- a slice ---- */
-typedef struct {
-    const Nest *loop, *in; /* over rows, and over the entries of one */
-    const Tensor *t;
-    Buf *sums;
-    Op reduce;
-    int width, lanes;
-    Val *apart; /* positions less units of the loop */
-} Slices;
-
 bool slices_below(Low *l, const Nest *n)
 {
     const int level = lower_level(l, n->in) + 1;
     return level < n->in->format.nlevel && sc_kind_of(&n->in->format.level[level])->sliced;
+}
+
+Slices slices_of(Low *l, const Nest *n, SlicesColumn *column, bool masked)
+{
+    Slices x = {.in = n->body->body, .t = n->in, .column = column, .masked = masked};
+    x.sums = lane_of(l, n->body->work)->val;
+    x.level = lower_level(l, n->in) + 1;
+    x.reduce = work_reduce(n->body->body, n->body->work);
+    x.width = n->in->format.level[x.level].width;
+    x.lanes = (int)sc_min(l->p->vector_bytes / (int)sc_dtype_size(l->p->type), x.width);
+    return x;
 }
 
 Val *slices_apart(Low *l, const Nest *n, Val *unit)
@@ -90,24 +92,23 @@ Val *slices_apart(Low *l, const Nest *n, Val *unit)
     return lower_let(l, "apart", op(l, O_SUB, at, unit));
 }
 
-/* Adds what diagonal q of the slice that begins with position `first` has to the sums, each a vector of rows. */
-static void add_diagonal(Low *l, const Slices *x, const Fibre *f, Val *q, Val *first, Local **sum)
+/* Adds what column q of a slice has to the sums, each a vector of rows. */
+static void add_column(Low *l, const Slices *x, const Fibre *f, Val *q, Local **sum)
 {
     Prog *p = l->p;
     const Env *save = lower_keep(l);
     const int nmemo = l->nmemo;
-    Val *at = lower_let(l, "at", plus(l, diagonal(l, f, q, 0), first));
-    Val *bits = lower_let(l, "rows", diagonal(l, f, q, 1));
     Fibre entries = *f;
-    entries.lo = lower_let(l, "ahead", op(l, O_SUB, times(l, q, num(l, x->width)), at));
-    l->e.vec = (Vec){.on = true, .ix = x->in->ix, .at = at, .lanes = x->lanes, .fibre = &entries};
+    Val *bits;
+    l->e.vec = (Vec){.on = true, .ix = x->in->ix, .lanes = x->lanes, .fibre = &entries};
+    x->column(l, x, &entries, q, &bits);
     Expr *rhs = eval_absent(p, &x->in->body->eval, l->e.absent);
     lower_note(l, x->in->body);
     for (int k = 0; k < x->width / x->lanes; k++) {
-        Val *old = val_local(p, sum[k]);
+        Val *old = val_local(p, sum[k]), *mine = k ? op(l, O_SHR, bits, num(l, k * x->lanes)) : bits;
         l->e.vec.off = k * x->lanes;
-        l->e.vec.bits = k ? op(l, O_SHR, bits, num(l, k * x->lanes)) : bits;
-        Val *v = val_cast(p, old->type, lower_value(l, rhs)), *here = val_bits(p, x->lanes, l->e.vec.bits);
+        if (x->masked) l->e.vec.bits = mine;
+        Val *v = val_cast(p, old->type, lower_value(l, rhs)), *here = val_bits(p, x->lanes, mine);
         v = val_select(p, here, v, val_const(p, old->type, op_identity(x->reduce)));
         lower_set(l, sum[k], op(l, x->reduce, old, v));
     }
@@ -115,26 +116,40 @@ static void add_diagonal(Low *l, const Slices *x, const Fibre *f, Val *q, Val *f
     lower_back(l, save);
 }
 
-static void sum_slice(Low *l, const Slices *x, Val *slice, Val *to)
+void slices_sum(Low *l, const Slices *x, const Fibre *f, Val *to)
 {
     Prog *p = l->p;
-    const Env *save = lower_keep(l);
     const Type type = {(uint8_t)p->type, (uint8_t)x->lanes};
     const Address sums = {.buf = x->sums};
     Local *sum[16];
     Stmt **outer;
     for (int k = 0; k < x->width / x->lanes; k++)
         sum[k] = lower_mut(l, "sum", val_const(p, type, op_identity(x->reduce)));
-    Val *first = lower_let(l, "first", times(l, slice, num(l, x->width)));
-    level_enter(l, x->t, first, NULL);
-    Fibre f = {.t = x->t, .crd = lower_buf(l, B_CRD, x->t, lower_level(l, x->t)), .unique = true};
-    range_of(l, &f, slice);
     lower_note(l, x->in);
-    Val *q = val_local(p, lower_for(l, "q", f.lo, f.hi, 1, &outer)->local);
-    add_diagonal(l, x, &f, q, first, sum);
+    Val *q = val_local(p, lower_for(l, "q", f->lo, f->hi, 1, &outer)->local);
+    add_column(l, x, f, q, sum);
     l->tail = outer;
     for (int k = 0; k < x->width / x->lanes; k++)
         lower_store(l, &sums, plus(l, to, num(l, k * x->lanes)), O_CONST, val_local(p, sum[k]));
+}
+
+/* Where the rows of diagonal q have their coordinates and values. */
+static void diagonal_at(Low *l, const Slices *x, Fibre *entries, Val *q, Val **bits)
+{
+    Val *at = lower_let(l, "at", plus(l, diagonal(l, entries, q, 0), lower_position(l, x->t)));
+    *bits = lower_let(l, "rows", diagonal(l, entries, q, 1));
+    entries->lo = lower_let(l, "ahead", op(l, O_SUB, times(l, q, num(l, x->width)), at));
+    l->e.vec.at = at;
+}
+
+static void sum_slice(Low *l, const Slices *x, Val *slice, Val *to)
+{
+    const Env *save = lower_keep(l);
+    Val *first = lower_let(l, "first", times(l, slice, num(l, x->width)));
+    Fibre f = {.t = x->t, .crd = lower_buf(l, B_CRD, x->t, x->level), .unique = true};
+    level_enter(l, x->t, first, NULL);
+    range_of(l, &f, slice);
+    slices_sum(l, x, &f, to);
     lower_back(l, save);
 }
 
@@ -192,20 +207,15 @@ void slices_take(Low *l, const Nest *loop, int lanes, Val *from, Val *to, const 
 void slices_batch(Low *l, const Nest *n, Val *lo, Val *hi)
 {
     Prog *p = l->p;
-    Slices x = {.loop = n, .in = n->body->body, .t = n->in, .sums = lane_of(l, n->body->work)->val};
-    x.reduce = work_reduce(n->body->body, n->body->work);
-    x.width = n->in->format.level[lower_level(l, n->in) + 1].width;
-    x.lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
-    if (x.lanes > x.width) x.lanes = x.width;
-    x.apart = slices_apart(l, n, lo);
-    Val *width = num(l, x.width);
+    const Slices x = slices_of(l, n, diagonal_at, true);
+    Val *apart = slices_apart(l, n, lo), *width = num(l, x.width);
     Local *from = lower_mut(l, "from", lo);
     Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail, **rows;
     Val *start = val_local(p, from);
     loop->a = op(l, O_LT, start, hi);
     l->tail = &loop->body;
-    Val *slice = lower_let(l, "slice", op(l, O_DIV, plus(l, start, x.apart), width));
-    Val *first = lower_let(l, "first", op(l, O_SUB, times(l, slice, width), x.apart));
+    Val *slice = lower_let(l, "slice", op(l, O_DIV, plus(l, start, apart), width));
+    Val *first = lower_let(l, "first", op(l, O_SUB, times(l, slice, width), apart));
     Val *end = lower_let(l, "end", op(l, O_MIN, hi, plus(l, first, num(l, SLICES))));
     Val *count = lower_let(l, "count", op(l, O_SUB, end, first));
     lower_remark(l, "the sums of whole slices, a lane each row");
