@@ -34,17 +34,17 @@ typedef struct {
     const void *arg;
     sc_bad_item *body;
     int64_t bad[SC_MAXLANE];
-} search;
+} searching;
 
 static void search_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    search *s = arg;
+    searching *s = arg;
     if (s->bad[lane] < 0) s->bad[lane] = s->body(s->arg, begin, end);
 }
 
 int sc_first_bad(const void *arg, int64_t n, double work, sc_bad_item *body, int64_t *bad, sc_err *e)
 {
-    search s = {.arg = arg, .body = body};
+    searching s = {.arg = arg, .body = body};
     const int lanes = sc_team_lanes(work);
     for (int t = 0; t < lanes; t++) s.bad[t] = -1;
     *bad = -1;
