@@ -54,13 +54,13 @@ WATCHED ?= tests/test_sparse_tensor.py tests/test_spmm.py tests/test_listed.py
 # The extension's runtime must come before everything; torch throws, so libstdc++ must be there to be watched.
 RUNTIME = $(foreach l,asan ubsan stdc++,$(shell $(CC) -print-file-name=lib$l.so))
 sanitize: .venv/.editable
-	SCORCH_SANITIZE=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_c.py tests/test_golden.py tests/test_executor.py
+	SCORCH_SANITIZE=1 $(PYTEST) --dist load -m "not slow" tests/test_c.py tests/test_golden.py tests/test_executor.py
 	SCORCH_SANITIZE=1 $(BIN)/python setup.py build --build-lib build/sanitize/lib
 	rm -f build/sanitize/undefined.*
 	LD_PRELOAD="$(RUNTIME)" ASAN_OPTIONS=detect_leaks=0:exitcode=99 \
 	UBSAN_OPTIONS=print_stacktrace=1:log_path=$(CURDIR)/build/sanitize/undefined \
 	SCORCH_CFLAGS="-fsanitize=address,undefined -O1" SCORCH_CACHE_DIR=$(CURDIR)/build/sanitize/kernels \
-	$(BIN)/pytest -q -s -m "not slow" -o pythonpath="build/sanitize/lib examples" $(WATCHED)
+	$(PYTEST) -s --dist load -m "not slow" -o pythonpath="build/sanitize/lib examples" $(WATCHED)
 	! cat build/sanitize/undefined.* 2>/dev/null
 
 # Everything by clang: the C core, code that is generated, and the extension, which is built beside the usual one.

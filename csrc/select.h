@@ -5,7 +5,7 @@
 #include "scorch.h"
 
 /* Which coordinates of a dimension are taken, in the order of the result: n of them, list[i] where there is a list, else
- * first + i * step, step > 0. A list may repeat. */
+ * first + i * step, where a step below zero is for rows only. A list may repeat. */
 typedef struct {
     int64_t n;
     const int64_t *list;
@@ -19,9 +19,12 @@ typedef struct {
     int64_t rows, columns;
     sc_taken row, column;
     bool every_column; /* `column` does not count */
-    void *out_pos;     /* [row.n + 1], of itype */
+    int triangle; /* nor where this is not 0: -1 takes columns up to row + diagonal, 1 those from there on */
+    int64_t diagonal; /* from -rows to columns */
+    void *out_pos;    /* [row.n + 1], of itype */
     void *out_crd, *out_val;
     struct sc_columns *list; /* the work of the functions below; null at first */
+    int64_t stored;          /* entries of the matrix */
 } sc_selection;
 
 /* Writes out_pos, and how many entries there will be to *n. SC_EVALUE where itype cannot count them, or where a list
@@ -37,10 +40,41 @@ typedef struct {
     const void *pos, *crd; /* coordinates ascend in each row */
     int64_t rows, n;
     const int64_t *row, *column; /* [n] */
-    int64_t *place;              /* [n], of the entry at this row and column, -1: there is none */
+    int64_t *place; /* [n], of the entry at this row and column, -1: there is none; or null, and */
+    const void *val;
+    size_t size; /* bytes of a value */
+    void *out;   /* [n], the value there, or zero */
 } sc_sought;
 
-/* Writes place. SC_EVALUE where a row is none. */
+/* Writes place, or out. SC_EVALUE where a row is none. */
 int sc_select_find(const sc_sought *, sc_err *);
+
+/* ---- marked.c ---- */
+/* How many of n bytes are not 0; which: as many. */
+int64_t sc_marked_count(const uint8_t *mask, int64_t n);
+void sc_marked_list(const uint8_t *mask, int64_t n, int64_t count, int64_t *list);
+
+/* ---- joined.c ---- */
+typedef struct {
+    const void *pos, *crd, *val;
+    int64_t rows, first; /* column 0 is column `first` of the result */
+} sc_side;
+
+/* Matrices of as many rows one beside the other, or one below the other. */
+typedef struct {
+    sc_dtype itype;     /* of all of them */
+    size_t size;        /* bytes of a value: 1, 2, 4 or 8 */
+    bool below, valued; /* not valued: structures alone */
+    const sc_side *side;
+    int n;
+    int64_t rows;  /* of the result */
+    void *out_pos; /* [rows + 1] */
+    void *out_crd, *out_val;
+} sc_joined;
+
+/* Writes out_pos, and how many entries there will be to *n. SC_EVALUE where itype cannot count them. */
+int sc_joined_count(sc_joined *, int64_t *n, sc_err *);
+/* Writes out_crd, and out_val where there are values; they have room for so many. */
+void sc_joined_fill(const sc_joined *);
 
 #endif

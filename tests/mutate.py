@@ -195,7 +195,7 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     # ---- slices of sorted rows ----
     "lanes behind the end of a row add what stands there": (
-        "compiler/lower/sell.c",
+        "compiler/lower/slices.c",
         "v = val_select(p, here, v, val_const(p, old->type, op_identity(x->reduce)));", "(void)here;",
     ),
     "sums of a window are taken in the order of rows": (
@@ -220,7 +220,7 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/slices.c", "op(l, O_SHL, num(l, 1), lane)", "num(l, 1)",
     ),
     "slices begin where the range does": (
-        "compiler/lower/slices.c", "op(l, O_SUB, times(l, slice, width), x.apart)", "start",
+        "compiler/lower/slices.c", "op(l, O_SUB, times(l, slice, width), apart)", "start",
     ),
     "values below an entry are those of the next": (
         "kernels/convert_tail.c", "const int64_t k = x->was[i] - 1;",

@@ -12,7 +12,7 @@ import pytest
 PROGRAMS = sorted((native.ROOT / "tests" / "c").glob("test_*.c"))
 SKIPPED = 77
 WITH_THREADS = (
-    "attention", "conv_map", "convert_sums", "drive", "jit", "sampling", "table", "threads", "topk",
+    "attention", "conv_map", "convert_sums", "drive", "jit", "sampling", "select", "table", "threads", "topk",
 )  # fmt: skip
 SANITIZER = {
     "ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1",

@@ -443,3 +443,107 @@ def test_a_dimension_of_extent_one_costs_nothing(format):
         more = a.unsqueeze(dim)
         assert more.values().data_ptr() == a.values().data_ptr()
         assert more.squeeze(dim).values().data_ptr() == a.values().data_ptr()
+
+
+# ---- what is found without a look at all entries of a row, or by bytes ----
+@pytest.mark.parametrize("index_dtype", (torch.int32, torch.int64), ids=str)
+@pytest.mark.parametrize("rows", (3, 3000))
+def test_few_columns_of_all_rows(rows, index_dtype):
+    """Many rows are several threads' work."""
+    g = torch.Generator().manual_seed(rows)
+    d = torch.rand(rows, 900, generator=g) * (torch.rand(rows, 900, generator=g) < 0.1)
+    a = scorch.sparse(d, "csr", index_dtype=index_dtype)
+    for columns in (torch.randperm(900, generator=g)[:50], torch.arange(0, 900, 30), torch.tensor([7, 7, 3])):
+        assert torch.equal(a[:, columns].to_dense(), d[:, columns])
+        assert torch.equal(a.T[columns].to_dense(), d.T[columns])
+
+
+@pytest.mark.parametrize("format", ("csr", "csc", "coo", "dcsr", "hyb(1,2)", "bsr(1,2)", "bitmask"))
+def test_triangles_are_those_of_the_dense_twin(format):
+    g = torch.Generator().manual_seed(1)
+    for shape in ((6, 10), (10, 6), (1, 8), (300, 200)):
+        d = torch.rand(shape, generator=g) * (torch.rand(shape, generator=g) < 0.3)
+        a = scorch.sparse(d, format)
+        for diagonal in (-400, -5, -1, 0, 2, 7, 400):
+            for name in ("tril", "triu"):
+                got, want = getattr(a, name)(diagonal), getattr(d, name)(diagonal)
+                assert torch.equal(got.to_dense(), want), (shape, name, diagonal)
+                assert got.nnz <= a.nnz
+
+
+@pytest.mark.parametrize("name", ("tril", "triu"))
+@pytest.mark.parametrize("format", ("csr", "csc", "coo"))
+def test_triangles_are_differentiable(format, name):
+    d = torch.rand(7, 9, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    weight = torch.arange(63.0, dtype=torch.float64).view(7, 9)
+    x = d.clone().requires_grad_()
+    made = getattr(scorch.sparse(x, format), name)(1)
+    (made.to_dense() * weight).sum().backward()
+    assert torch.equal(x.grad, getattr(weight, name)(1))
+
+
+def test_side_by_side_with_other_types_and_gradients():
+    g = torch.Generator().manual_seed(3)
+    d = [torch.rand(2000, n, generator=g) * (torch.rand(2000, n, generator=g) < 0.1) for n in (40, 1, 300)]
+    types = (torch.int32, torch.int64, torch.int32)
+    parts = [scorch.sparse(x, "csr", index_dtype=t) for x, t in zip(d, types, strict=True)]
+    made = torch.cat(parts, 1)
+    assert made.index_dtype == torch.int64 and torch.equal(made.to_dense(), torch.cat(d, 1))
+    mixed = torch.cat([parts[0], parts[1].double()], -1)
+    assert mixed.dtype == torch.float64 and torch.equal(mixed.to_dense(), torch.cat([d[0], d[1].double()], 1))
+    leaves = [x[:50].clone().requires_grad_() for x in d]
+    joined = torch.cat([scorch.sparse(x, "csr") for x in leaves], 1)
+    (joined.to_dense() * torch.arange(341.0)).sum().backward()
+    want = torch.arange(341.0).expand(50, -1)
+    for x, w in zip(leaves, want.split([40, 1, 300], 1), strict=True):
+        assert torch.equal(x.grad[x != 0], w[x != 0])
+    batch = [scorch.sparse(x[:12].view(3, 4, -1), "csr") for x in d]
+    assert torch.equal(torch.cat(batch, 2).to_dense(), torch.cat([x[:12].view(3, 4, -1) for x in d], 2))
+
+
+@pytest.mark.parametrize("dims", ((0,), (1,), (0, 1), (-1, 0)))
+@pytest.mark.parametrize("format", ("csr", "csc", "coo"))
+def test_turned_around_by_counting_down(format, dims):
+    g = torch.Generator().manual_seed(4)
+    for shape in ((0, 4), (1, 1), (900, 120)):
+        d = torch.rand(shape, generator=g) * (torch.rand(shape, generator=g) < 0.2)
+        a = scorch.sparse(d, format)
+        assert torch.equal(a.flip(dims).to_dense(), d.flip(dims))
+        assert torch.equal(a.roll([2] * len(dims), dims).to_dense(), d.roll([2] * len(dims), dims))
+
+
+def test_masks_of_any_byte_and_length():
+    g = torch.Generator().manual_seed(5)
+    for n in (*range(1, 40), 1000):
+        mask = torch.randint(0, 2, (n,), generator=g).bool()
+        a = scorch.sparse(torch.eye(n), "csr")
+        assert torch.equal(a[mask].to_dense(), torch.eye(n)[mask])
+        assert torch.equal(a[:, mask].to_dense(), torch.eye(n)[:, mask])
+        odd = (mask.to(torch.uint8) * 6).view(torch.bool)
+        assert torch.equal(a[odd].to_dense(), torch.eye(n)[mask])
+        spread = torch.stack((mask, ~mask), 1)[:, 0]
+        assert torch.equal(a[spread].to_dense(), torch.eye(n)[mask])
+    with pytest.raises(IndexError, match="mask of 9"):
+        scorch.sparse(torch.eye(8), "csr")[torch.ones(9, dtype=torch.bool)]
+
+
+def test_entries_and_parts_follow_writes_and_are_whole_matrices():
+    """What is selected is a matrix of its own: it is not changed with the first, and is one for products."""
+    d = torch.eye(6) + torch.ones(6, 6).triu(3)
+    a = scorch.sparse(d, "csr")
+    rows, few = torch.tensor([4, -6, 4]), torch.tensor([5, 1])
+    part, some, one = a[rows], a[:, few], a[0, 4]
+    a.values().mul_(2)
+    assert torch.equal(part.to_dense(), d[rows]) and torch.equal(some @ torch.eye(2), d[:, few])
+    assert one == 2 and a[3, 4] == 0 and a[-1, -1] == 2
+    assert torch.equal(a[rows, torch.tensor([4, 3, -1])], 2 * d[rows, torch.tensor([4, 3, -1])])
+    for index in (
+        (torch.tensor([6]), torch.tensor([0])),
+        (torch.tensor([0]), torch.tensor([-7])),
+        torch.tensor([6]),
+        (6, 0),
+        (0, -7),
+        (slice(None), torch.tensor([9])),
+    ):
+        with pytest.raises(IndexError):
+            a[index]

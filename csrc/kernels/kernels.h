@@ -26,6 +26,9 @@ void sc_parallel_ranges(int nlane, int64_t n, sc_range *, void *arg);
  * them the caller's thread asks whether to go on. SC_ESTOP: some were left out. */
 int sc_parallel_pieces(int nlane, double work, int64_t n, sc_range *, void *arg)
     __attribute__((warn_unused_result));
+/* The least bad item of n, or -1, where body says the first one from begin to end, or -1; of so much work. */
+typedef int64_t sc_bad_item(const void *arg, int64_t begin, int64_t end);
+int sc_first_bad(const void *arg, int64_t n, double work, sc_bad_item *, int64_t *bad, sc_err *);
 /* Where lane `lane` of nlane begins among n items. */
 SC_INLINE int64_t sc_split_even(int64_t n, int lane, int nlane)
 {
@@ -82,10 +85,6 @@ SC_INLINE bool sc_is_csr(const sc_tensor *t)
     return t->format.ndim == 2 && t->format.nlevel == 2 && !sc_kind_of(&s[0])->crd &&
            sc_kind_of(&s[1])->pos && s[1].unique && s[0].part == SC_WHOLE && s[1].part == SC_WHOLE;
 }
-
-/* validate.c: the least bad item of n, or -1, where body says the first one from begin to end, or -1; of so much work. */
-typedef int64_t sc_bad_item(const void *arg, int64_t begin, int64_t end);
-int sc_first_bad(const void *arg, int64_t n, double work, sc_bad_item *, int64_t *bad, sc_err *);
 
 /* validate_sell.c: whether a level of sorted slices below so many positions is well formed. */
 int sc_validate_sell(const sc_tensor *, int level, int64_t above, sc_err *);

@@ -6,6 +6,8 @@
  * new column above and where it comes from below. */
 #include "../select.h"
 
+#include <string.h>
+
 #include "convert_wide.h"
 #include "select_columns.h"
 
@@ -79,6 +81,10 @@ SC_INLINE int64_t left_of_row(const sc_selection *s, int64_t row, sc_dtype itype
     const int64_t lo = sc_index(s->pos, itype, row), hi = sc_index(s->pos, itype, row + 1);
     int64_t n = 0;
     if (s->every_column) return hi - lo;
+    if (s->triangle) {
+        const int64_t cut = seek(s->crd, itype, lo, hi, row + s->diagonal + (s->triangle < 0));
+        return s->triangle < 0 ? cut - lo : hi - cut;
+    }
     if (!s->list && s->column.step == 1)
         return seek(s->crd, itype, lo, hi, s->column.first + s->column.n) -
                seek(s->crd, itype, lo, hi, s->column.first);
@@ -114,16 +120,87 @@ static void count_rows(void *arg, int lane, int64_t begin, int64_t end)
 #undef COUNT
 }
 
+/* ---- few columns of all rows ---- */
+#define FEW                                                                                                  \
+    16 /* columns for one of the list: most rows have none of them, so entries are found whatever their row */
+
+static bool few_columns(const sc_selection *s)
+{
+    const bool all = !s->row.list && s->row.step == 1 && s->row.n == s->rows;
+    return all && s->list && sc_columns_marks(s->list) && s->column.n <= s->columns / FEW;
+}
+
+static int64_t stored_before(const void *ctx, int64_t row)
+{
+    const sc_selection *s = ctx;
+    return sc_index(s->pos, s->itype, row);
+}
+
+/* The first row of a lane: rows are cut by the entries that they have. */
+static int64_t lane_begin(const sc_selection *s, int lane)
+{
+    const int nlane = s->list->nlane;
+    return lane <= 0       ? 0
+           : lane >= nlane ? s->rows
+                           : sc_split_find(stored_before, s, s->rows, sc_split_even(s->stored, lane, nlane));
+}
+
+/* Places of the entries in the list, behind the first place of the lane, then how many of them each row has. */
+SC_INLINE void find_few_in(const sc_selection *s, int64_t begin, int64_t end, sc_dtype itype)
+{
+    void *found = s->list->found;
+    const int64_t lo = sc_index(s->pos, itype, begin), hi = sc_index(s->pos, itype, end);
+    int64_t last = lo, k = lo;
+    for (int64_t p = lo; p < hi; p++) {
+        sc_index_put(found, itype, last, p);
+        last += sc_columns_bit(s->list, sc_index(s->crd, itype, p));
+    }
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t behind = sc_index(s->pos, itype, i + 1), first = k;
+        while (k < last && sc_index(found, itype, k) < behind) k++;
+        sc_index_put(s->out_pos, itype, i + 1, k - first);
+    }
+}
+
+static void find_few(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const sc_selection *s = arg;
+    begin = lane_begin(s, lane), end = lane_begin(s, lane + 1);
+#define FIND(TYPE) find_few_in(s, begin, end, TYPE)
+    SC_BY_INDEX(s->itype, FIND);
+#undef FIND
+}
+
+static int count_few(sc_selection *s, sc_err *e)
+{
+    sc_columns *t = s->list;
+    t->nlane = sc_team_lanes((double)s->rows + (double)s->stored);
+    t->found = sc_work_take((size_t)sc_max(s->stored, 1) * sc_dtype_size(s->itype));
+    if (!t->found)
+        return sc_error(e, SC_ENOMEM, "out of memory for the places of %lld entries", (long long)s->stored);
+    sc_parallel_ranges(t->nlane, t->nlane, find_few, s);
+    return 0;
+}
+
+/* ---- counts ---- */
+static int count_each(sc_selection *s, sc_err *e)
+{
+    if (few_columns(s)) return count_few(s, e);
+    const double share = s->rows ? (double)s->row.n / (double)s->rows : 0;
+    const double read = s->every_column ? 0 : share * (double)s->stored;
+    sc_parallel_ranges(sc_team_lanes((double)s->row.n + read), s->row.n, count_rows, s);
+    return 0;
+}
+
 int sc_select_count(sc_selection *s, int64_t *n, sc_err *e)
 {
+    const bool listed = s->column.list && !s->every_column && !s->triangle;
+    s->stored = sc_index(s->pos, s->itype, s->rows);
     int rc = check_list(&s->row, s->rows, e);
-    if (!rc && !s->every_column) rc = check_list(&s->column, s->columns, e);
-    if (!rc && !s->every_column && s->column.list) rc = sc_columns_open(s, e);
+    if (!rc && listed) rc = check_list(&s->column, s->columns, e);
+    if (!rc && listed) rc = sc_columns_open(s, e);
+    if (!rc) rc = count_each(s, e);
     if (rc) return rc;
-    const int64_t stored = sc_index(s->pos, s->itype, s->rows);
-    const double share = s->rows ? (double)s->row.n / (double)s->rows : 0;
-    const double work = (double)s->row.n + (s->every_column ? 0 : share * (double)stored);
-    sc_parallel_ranges(sc_team_lanes(work), s->row.n, count_rows, s);
     sc_index_put(s->out_pos, s->itype, 0, *n = 0);
     for (int64_t i = 1; i <= s->row.n; i++) {
         *n += sc_index(s->out_pos, s->itype, i);
@@ -145,15 +222,28 @@ typedef struct {
     bool sorts;
 } copy;
 
-/* n entries from position lo on, at `to` of the result. */
-SC_INLINE void copy_span(const sc_selection *s, int64_t lo, int64_t to, int64_t n, sc_dtype itype,
-                         size_t size)
+/* n entries from position lo on, at `to` of the result, `first` less. Few are copied as EIGHT, which says the same whatever n
+ * is: what is too much is written over, by the next row, unless the lane's part of the result ends before that. */
+#define EIGHT ((int64_t)8)
+
+SC_INLINE void copy_span(const sc_selection *s, int64_t lo, int64_t to, int64_t n, int64_t first, int64_t end,
+                         sc_dtype itype, size_t size)
 {
-    const int64_t first = s->every_column ? 0 : s->column.first;
-    for (int64_t k = 0; k < n; k++) {
-        sc_index_put(s->out_crd, itype, to + k, sc_index(s->crd, itype, lo + k) - first);
-        sc_value_move(s->out_val, to + k, s->val, lo + k, size);
-    }
+    const size_t step = itype == SC_I64 ? 8 : 4;
+    char *crd = (char *)s->out_crd + (size_t)to * step, *val = (char *)s->out_val + (size_t)to * size;
+    const char *from = (const char *)s->crd + (size_t)lo * step,
+               *kept = (const char *)s->val + (size_t)lo * size;
+    if (!first && n <= EIGHT && to + EIGHT <= end && lo + EIGHT <= s->stored) {
+        memcpy(crd, from, EIGHT * step);
+        memcpy(val, kept, EIGHT * size);
+    } else if (!first && n > EIGHT) {
+        memcpy(crd, from, (size_t)n * step);
+        memcpy(val, kept, (size_t)n * size);
+    } else
+        for (int64_t k = 0; k < n; k++) {
+            sc_index_put(s->out_crd, itype, to + k, sc_index(s->crd, itype, lo + k) - first);
+            sc_value_move(s->out_val, to + k, s->val, lo + k, size);
+        }
 }
 
 /* What is left of positions [lo, hi), at `to` of the result. */
@@ -244,6 +334,7 @@ SC_INLINE void copy_range(const copy *x, int lane, int64_t begin, int64_t end, s
 {
     const sc_selection *s = x->s;
     uint64_t *key = x->key ? x->key + 2 * x->longest * lane : NULL;
+    const int64_t last = sc_index(s->out_pos, itype, end);
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = taken(&s->row, i), to = sc_index(s->out_pos, itype, i);
         const int64_t lo = sc_index(s->pos, itype, row), hi = sc_index(s->pos, itype, row + 1);
@@ -251,8 +342,10 @@ SC_INLINE void copy_range(const copy *x, int lane, int64_t begin, int64_t end, s
         fetch(s, i, itype, size);
         if (x->sorts)
             copy_sorted(x, key, lo, hi, to, n, itype, size);
-        else if (s->every_column || (!s->list && s->column.step == 1))
-            copy_span(s, s->every_column ? lo : seek(s->crd, itype, lo, hi, s->column.first), to, n, itype,
+        else if (s->every_column || s->triangle)
+            copy_span(s, s->triangle > 0 ? hi - n : lo, to, n, 0, last, itype, size);
+        else if (!s->list && s->column.step == 1)
+            copy_span(s, seek(s->crd, itype, lo, hi, s->column.first), to, n, s->column.first, last, itype,
                       size);
         else if (s->list && sc_columns_marks(s->list))
             copy_marked(s, lo, to, to + n, itype, size);
@@ -265,6 +358,36 @@ static int64_t entries_before(const void *ctx, int64_t i)
 {
     const sc_selection *s = ctx;
     return sc_index(s->out_pos, s->itype, i);
+}
+
+/* What was found of few columns, as it comes; then rows of several are put in order. */
+SC_INLINE void copy_few_in(const copy *x, int lane, int64_t begin, int64_t end, sc_dtype itype, size_t size)
+{
+    const sc_selection *s = x->s;
+    const sc_columns *t = s->list;
+    const int64_t from = sc_index(s->pos, itype, begin), to = sc_index(s->out_pos, itype, begin);
+    const int64_t n = sc_index(s->out_pos, itype, end) - to;
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t p = sc_index(t->found, itype, from + k);
+        sc_index_put(s->out_crd, itype, to + k, t->where[sc_index(s->crd, itype, p)]);
+        sc_value_move(s->out_val, to + k, s->val, p, size);
+    }
+    for (int64_t i = begin; x->sorts && i < end; i++) {
+        const int64_t at = sc_index(s->out_pos, itype, i), several = sc_index(s->out_pos, itype, i + 1) - at;
+        if (several > 1)
+            copy_sorted(x, x->key + 2 * x->longest * lane, sc_index(s->pos, itype, i),
+                        sc_index(s->pos, itype, i + 1), at, several, itype, size);
+    }
+}
+
+static void copy_few(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const copy *x = arg;
+    const sc_selection *s = x->s;
+    begin = lane_begin(s, lane), end = lane_begin(s, lane + 1);
+#define COPY(TYPE, SIZE) copy_few_in(x, lane, begin, end, TYPE, SIZE)
+    SC_BY_INDEX_AND_SIZE(s->itype, s->size, COPY);
+#undef COPY
 }
 
 /* Rows are cut by the entries that they have in the result. */
@@ -285,7 +408,8 @@ static void copy_rows(void *arg, int lane, int64_t begin, int64_t end)
 int sc_select_fill(const sc_selection *s, sc_err *e)
 {
     const int64_t n = entries_before(s, s->row.n);
-    copy x = {.s = s, .nlane = sc_team_lanes(2 * (double)n)};
+    const bool few = s->list && s->list->found;
+    copy x = {.s = s, .nlane = few ? s->list->nlane : sc_team_lanes(2 * (double)n)};
     x.sorts = s->list && !ascends(&s->column);
     for (int64_t i = 0; x.sorts && i < s->row.n; i++)
         x.longest = sc_max(x.longest, entries_before(s, i + 1) - entries_before(s, i));
@@ -294,7 +418,7 @@ int sc_select_fill(const sc_selection *s, sc_err *e)
         if (!x.key)
             return sc_error(e, SC_ENOMEM, "out of memory to sort a row of %lld", (long long)x.longest);
     }
-    sc_parallel_ranges(x.nlane, x.nlane, copy_rows, &x);
+    sc_parallel_ranges(x.nlane, x.nlane, few ? copy_few : copy_rows, &x);
     sc_work_give(x.key);
     return 0;
 }
@@ -305,7 +429,13 @@ SC_INLINE void find_range(const sc_sought *s, int64_t begin, int64_t end, sc_dty
     for (int64_t i = begin; i < end; i++) {
         const int64_t hi = sc_index(s->pos, itype, s->row[i] + 1), c = s->column[i];
         const int64_t p = seek(s->crd, itype, sc_index(s->pos, itype, s->row[i]), hi, c);
-        s->place[i] = p < hi && sc_index(s->crd, itype, p) == c ? p : -1;
+        const bool there = p < hi && sc_index(s->crd, itype, p) == c;
+        if (s->place)
+            s->place[i] = there ? p : -1;
+        else if (there)
+            memcpy((char *)s->out + (size_t)i * s->size, (const char *)s->val + (size_t)p * s->size, s->size);
+        else
+            memset((char *)s->out + (size_t)i * s->size, 0, s->size);
     }
 }
 

@@ -72,7 +72,7 @@ void sc_columns_close(sc_selection *s)
     sc_columns *t = s->list;
     s->list = NULL;
     if (!t) return;
-    sc_work_give(t->bit), sc_work_give(t->where), sc_work_give(t->offset);
+    sc_work_give(t->bit), sc_work_give(t->where), sc_work_give(t->offset), sc_work_give(t->found);
     sc_numbering_close(&t->number);
     sc_work_give(t);
 }

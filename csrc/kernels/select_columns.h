@@ -14,6 +14,9 @@ typedef struct sc_columns {
     sc_numbering number;
     int64_t *offset,
         *place; /* of a list that repeats: place[offset[i]] to place[offset[i + 1]] are those of number i */
+    void *
+        found; /* of few columns (select.c): places of entries, those of a lane from its first place on; or null */
+    int nlane; /* which found them */
 } sc_columns;
 
 /* Turns around the list of s->column, in range, into s->list. SC_ENOMEM. */

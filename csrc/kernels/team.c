@@ -188,3 +188,29 @@ int64_t sc_split_fibre(const void *pos, sc_dtype itype, int64_t n, int64_t q)
     }
     return lo;
 }
+
+/* ---- the first of what is wrong ---- */
+typedef struct {
+    const void *arg;
+    sc_bad_item *body;
+    int64_t bad[SC_MAXLANE];
+} searching;
+
+static void search_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    searching *s = arg;
+    if (s->bad[lane] < 0) s->bad[lane] = s->body(s->arg, begin, end);
+}
+
+int sc_first_bad(const void *arg, int64_t n, double work, sc_bad_item *body, int64_t *bad, sc_err *e)
+{
+    searching s = {.arg = arg, .body = body};
+    const int lanes = sc_team_lanes(work);
+    for (int t = 0; t < lanes; t++) s.bad[t] = -1;
+    *bad = -1;
+    if (sc_parallel_pieces(lanes, work, n, search_range, &s))
+        return sc_error(e, SC_ESTOP, "interrupted while a tensor is validated");
+    for (int t = 0; t < lanes; t++)
+        if (s.bad[t] >= 0 && (*bad < 0 || s.bad[t] < *bad)) *bad = s.bad[t];
+    return SC_OK;
+}

@@ -15,7 +15,7 @@ import torch
 
 from .. import _torch
 from . import rooms
-from .entries import Entries, add_up, build, canonical, find, places, ravel, runs, unravel
+from .entries import Entries, add_up, build, canonical, find, is_longer, places, ravel, runs, unravel
 from .format import MOST, Format, Layout, arrays, bound, composed_of, fills, layout, pads, repeats
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
@@ -141,7 +141,7 @@ class Composed(SparseTensor):
         return [assemble(part, self._shape, (*structure, own)) for part, structure, own in each]
 
     def _whole(self) -> SparseTensor:
-        """This tensor as csr, differentiably."""
+        """This tensor as csr, or dcsr of far too many rows, differentiably."""
         values = self.values()
         if _torch.in_graph():
             key, there = _stored(self)
@@ -152,7 +152,7 @@ class Composed(SparseTensor):
         return pattern._with_values(add_up(values, slot, pattern.nnz + 1)[:-1])
 
     def _merged(self) -> tuple[SparseTensor, torch.Tensor, builtins.bool]:
-        """The structure as csr, the value of it that each stored value goes to, padding being behind all, and
+        """The structure as that is, the value of it that each stored value goes to, padding being behind all, and
         whether no two go to one."""
         structure, written = self._arrays()[:-1], versions(self)
         kept = self.__dict__.get("_slots")
@@ -164,7 +164,8 @@ class Composed(SparseTensor):
                 found, there = _stored(self._like((*structure, values)))
                 key, slot = torch.unique(found, return_inverse=True)
                 e = Entries(self._shape, unravel(key, self._shape), values.new_zeros(len(key)))
-                pattern = build(e, "csr", self.index_dtype)
+                far = is_longer(self._shape[0], len(key))  # rows, nearly all of them empty
+                pattern = build(e, "dcsr" if far else "csr", self.index_dtype)
                 if there is not None:
                     slot = torch.full((self.nnz,), len(key), device="cpu").index_copy(0, there, slot)
             kept = self.__dict__["_slots"] = (written, pattern, slot, len(key) == len(found))

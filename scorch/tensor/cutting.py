@@ -24,7 +24,9 @@ def is_whole(c: Selection, extent: int) -> bool:
 
 def length(c: slice | torch.Tensor) -> int:
     """How many coordinates a selection has."""
-    return (c.stop - c.start + c.step - 1) // c.step if isinstance(c, slice) else c.numel()
+    if not isinstance(c, slice):
+        return c.numel()
+    return (c.stop - c.start + c.step + (-1 if c.step > 0 else 1)) // c.step
 
 
 def is_tree(form: Layout) -> bool:

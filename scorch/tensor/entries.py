@@ -108,6 +108,8 @@ def distinct(key: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def places(mask: torch.Tensor) -> torch.Tensor:
     """Where a mask [n] is true."""
+    if mask.dtype == torch.bool and not _torch.is_tracing(mask):
+        return _C.inside(mask.contiguous(), mask.shape[0])
     return torch.ops.scorch.places(mask) if _torch.in_graph() else mask.nonzero().view(-1)
 
 

@@ -17,12 +17,11 @@ import torch
 
 from .. import _C, _torch
 from .common import COMMONEST, common
-from .cutting import Place, Selection, cut, cut_first, is_whole, length
+from .cutting import Place, Selection, cut, cut_first, is_whole
 from .entries import (
     build,
     coordinates,
     entries,
-    is_listed,
     is_longer,
     kept_format,
     located,
@@ -33,6 +32,7 @@ from .entries import (
     unravel,
 )
 from .format import layout
+from .matrices import select_matrix, selects
 from .picking import picked
 from .sparsetensor import SparseTensor, partwise, sound
 from .values import assemble, needs_grad, refuse_read_only
@@ -185,31 +185,15 @@ def _insert(a: torch.Tensor, items: list[Selection | None]) -> torch.Tensor:
 
 
 # ---- selecting ----
-def selects(a: SparseTensor) -> bool:
-    """Whether rows and columns of a are selected in one pass."""
-    if a._ndim != 2 or _torch.in_graph() or _torch.is_tracing(a._val):
-        return False
-    return a._fmt in ("csr", "csc") or is_listed(a)
-
-
-def reorders(a: SparseTensor, dims: Sequence[int]) -> bool:
-    """Whether such selections of all of these dimensions take less time than renumbering entries."""
-    if not selects(a):
-        return False
-    own = {"csr": 0, "csc": 1}.get(a._fmt)  # along which a has a position for each
-    tables = [a._shape[d] for d in {axis(d, 2) for d in dims} - {own}]
-    return not any(is_longer(4 * n, a._val.shape[0]) for n in tables)  # they are filled and inverted
-
-
 def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     """One selection a dimension; integers drop theirs."""
     chosen = list(chosen)
     if selects(a):
         if a._fmt in ("csr", "csc"):
-            return _select_matrix(a, chosen)
+            return select_matrix(a, chosen)
         if not all(map(is_whole, chosen, a.shape)):
             format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, Place)])
-            made = _select_matrix(a.convert("csr"), chosen)
+            made = select_matrix(a.convert("csr"), chosen)
             return made.convert(format) if format != "dense" else made
     for dim in (0, a._ndim - 1):
         rows_first = a._fmt == "csr" and dim == 0 and a._ndim > 1
@@ -226,49 +210,6 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
         return a
     format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, Place)])
     return build(picked(a, chosen), format, a.index_dtype)
-
-
-def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
-    """Rows and columns of csr or csc, in one pass over what is read."""
-    turned = a._fmt == "csc"
-    along, across = reversed(chosen) if turned else chosen
-    rows, columns = reversed(a._shape) if turned else a._shape
-    arrays = (*sound(a)._arrays()[:2], a.values() if needs_grad(a) else a._val)
-    span = slice(along, along + 1, 1) if isinstance(along, Place) else along
-    if isinstance(span, slice) and span.step == 1:
-        along, arrays = None, arrays if is_whole(span, rows) else cut(arrays, span.start, span.stop)
-    along, across = _as_range(along), None if is_whole(across, columns) else _as_range(across)
-    if along is not None or across is not None:
-        arrays = _selected(*arrays, along, across, columns)
-    shape = tuple([1 if isinstance(c, Place) else length(c) for c in chosen])
-    kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, Place)]
-    if len(kept) == 1:
-        if not isinstance(chosen[turned], Place):  # one column: the rows that have it
-            pos, _, values = arrays
-            arrays = (torch.stack((pos[0], pos[-1])), torch.repeat_interleave(pos.diff()), values)
-        return assemble(layout("coo", 1), kept, arrays)
-    made = assemble(layout(a._fmt, 2), shape, arrays)
-    return made if len(kept) == 2 else made.reshape(kept)
-
-
-def _as_range(c: Selection | None) -> tuple[int, int, int] | torch.Tensor | None:
-    if isinstance(c, Place):
-        return 1, c, 1
-    return (length(c), c.start, c.step) if isinstance(c, slice) else c
-
-
-_MOVED = {  # types of values that the extension knows
-    torch.float16, torch.bfloat16, torch.float32, torch.float64,
-    torch.bool, torch.int16, torch.int32, torch.int64,
-}  # fmt: skip
-
-
-def _selected(pos, crd, values, along, across, columns: int) -> tuple[torch.Tensor, ...]:
-    """What the extension's `select` makes; values that take a gradient are moved by torch."""
-    if values.dtype in _MOVED and not (values.requires_grad and torch.is_grad_enabled()):
-        return _C.select(pos, crd, values.detach(), along, across, columns)
-    pos, crd, source = _C.select(pos, crd, torch.arange(len(values), device="cpu"), along, across, columns)
-    return pos, crd, values[source]
 
 
 def _rows(a: SparseTensor, c: Selection) -> SparseTensor:

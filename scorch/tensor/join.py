@@ -33,8 +33,9 @@ from .entries import (
     unravel,
 )
 from .format import fills, layout
-from .index import axes, axis, index_select, narrow, reorders, select_all, selects
+from .index import axes, axis, index_select, narrow, select_all
 from .making import of_torch, sparse
+from .matrices import joined, joins, reorders, selects, triangle
 from .sparsetensor import SparseTensor, rank, sound
 from .values import assemble, tracked
 
@@ -99,56 +100,41 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     return build(canonical(shape, indices, values), kept_format(first, range(first._ndim)), index)
 
 
-_SOME = 16  # tensors that are joined one by one
-
-
-def _rows_after_rows(
-    tensors: Sequence[SparseTensor], extents: Sequence[int], dtype: torch.dtype, index: torch.dtype
-) -> tuple[torch.Tensor, ...]:
-    """pos, crd and values of csr, one after the other; the columns of each start at its extent."""
-    found = [sound(t)._arrays()[:2] for t in tensors]
-    values = torch.cat([t.values() for t in tensors]).to(dtype)
-    if len(tensors) > _SOME and not _torch.in_graph():
-        return *_all_rows(found, extents, index), values
-    pos, crd, at = [torch.zeros(1, dtype=index, device="cpu")], [], 0
-    for (rows, columns), t, first in zip(found, tensors, extents, strict=True):
-        pos.append(rows[1:].to(index) + at)
-        crd.append(columns.to(index) + first if first else columns.to(index))
-        at += t._val.shape[0]
-    return torch.cat(pos), torch.cat(crd), values
-
-
-def _all_rows(
-    found: Sequence[tuple[torch.Tensor, ...]], extents: Sequence[int], index: torch.dtype
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same of many, pos and crd, without an operation for each."""
-    lengths = torch.cat([rows for rows, _ in found]).diff()
-    inside = torch.ones(lengths.shape, dtype=torch.bool, device="cpu")
-    inside[torch.tensor([*accumulate(len(rows) for rows, _ in found)], device="cpu")[:-1] - 1] = False
-    pos = torch.zeros(int(inside.sum()) + 1, dtype=index, device="cpu")
-    torch.cumsum(lengths[inside], 0, dtype=index, out=pos[1:])
-    crd = torch.cat([columns for _, columns in found]).to(index)
-    if any(extents):
-        sizes = torch.tensor([len(columns) for _, columns in found], device="cpu")
-        crd += torch.tensor(extents, dtype=index, device="cpu").repeat_interleave(sizes)
-    return pos, crd
-
-
 def _cat_csr(
     tensors: Sequence[SparseTensor], shape: Sequence[int], dim: int, dtype: torch.dtype, index: torch.dtype
 ) -> SparseTensor:
     """Along the first dimension, or the last, where rows come in turn and those of one place are joined."""
-    index, k, last = fitting_index(index, shape, sum(t._val.shape[0] for t in tensors)), len(tensors), dim > 0
+    k, last = len(tensors), dim > 0
     starts = [0, *accumulate(t.shape[-1] for t in tensors)][:k] if last else [0] * k
-    arrays = _rows_after_rows(tensors, starts, dtype, index)
-    if not last:
-        return assemble(layout("csr", len(shape)), shape, arrays)
+    if not last or joins(tensors):
+        return _join_csr(tensors, starts, shape, (dtype, index), not last)
     rows = math.prod(shape[:-1])
-    listed = assemble(layout("csr", 2), (k * rows, shape[-1]), arrays)
+    listed = _join_csr(tensors, starts, (k * rows, shape[-1]), (dtype, index), True)
     turn = torch.arange(k * rows, device="cpu").view(k, rows).T.reshape(-1)
     made = select_all(listed, (turn, slice(0, shape[-1], 1)))
     pos, crd, _ = made._arrays()
     return assemble(layout("csr", len(shape)), shape, (pos[::k].contiguous(), crd, made.values()))
+
+
+def _join_csr(
+    tensors: Sequence[SparseTensor],
+    starts: Sequence[int],
+    shape: Sequence[int],
+    types: tuple[torch.dtype, torch.dtype],
+    below: bool,
+) -> SparseTensor:
+    """csr tensors one below the other, in graphs too, or side by side; see joined."""
+    dtype, index = types[0], fitting_index(types[1], shape, sum(t._val.shape[0] for t in tensors))
+    if joins(tensors):
+        return joined(tensors, starts, shape, (dtype, index), below)
+    values = torch.cat([t.values() for t in tensors]).to(dtype)
+    pos, crd, at = [torch.zeros(1, dtype=index, device="cpu")], [], 0
+    for t, first in zip(tensors, starts, strict=True):
+        rows, columns = sound(t)._arrays()[:2]
+        pos.append(rows[1:].to(index) + at)
+        crd.append(columns.to(index) + first if first else columns.to(index))
+        at += t._val.shape[0]
+    return assemble(layout("csr", len(shape)), shape, (torch.cat(pos), torch.cat(crd), values))
 
 
 def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
@@ -203,7 +189,9 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     tensors = [t.reshape(1, -1) if rank(t) < 2 else t for t in tensors]
     matrices = _in_rows(tensors)
     if _are_csr(matrices) and (format == "csr" or format == like._fmt):
-        return _beside_csr(matrices).convert(format)
+        starts = [0, *accumulate(t.shape[1] for t in matrices)]
+        shape = (sum(t.shape[0] for t in matrices), starts.pop())
+        return _join_csr(matrices, starts, shape, _common(matrices), True).convert(format)
     for t in tensors:
         e = entries(_as_sparse(t))
         parts.append((e.indices + torch.tensor([[rows], [columns]], device="cpu"), e.values))
@@ -212,14 +200,6 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     indices = torch.cat([i for i, _ in parts], 1)
     values = torch.cat([v.to(dtype) for _, v in parts])
     return build(Entries((rows, columns), indices, values), format, index)
-
-
-def _beside_csr(tensors: Sequence[SparseTensor]) -> SparseTensor:
-    starts = [0, *accumulate(t.shape[1] for t in tensors)]
-    shape = (sum(t.shape[0] for t in tensors), starts.pop())
-    dtype, index = _common(tensors)
-    index = fitting_index(index, shape, sum(t._val.shape[0] for t in tensors))
-    return assemble(layout("csr", 2), shape, _rows_after_rows(tensors, starts, dtype, index))
 
 
 def _as_sparse(t: torch.Tensor) -> SparseTensor:
@@ -355,13 +335,21 @@ def _reordered(a: SparseTensor, places: dict[int, torch.Tensor]) -> SparseTensor
     return select_all(a, [places.get(d, slice(0, n, 1)) for d, n in enumerate(a.shape)])
 
 
+def _backwards(a: SparseTensor, dim: int) -> slice | torch.Tensor:
+    """All of a dimension of a matrix from its end on: rows of csr and columns of csc are counted down."""
+    n = a.shape[dim]
+    if n and (dim == 1) == (a._fmt == "csc"):
+        return slice(n - 1, -1, -1)
+    return torch.arange(n - 1, -1, -1, device="cpu")
+
+
 def flip(input: SparseTensor, *axes: int | Sequence[int], dims: Sequence[int] | None = None) -> torch.Tensor:
     """``torch.flip``."""
     rows = {axis(d, input._ndim) for d in _torch.one_by_one(axes, dims)}
     if not input._ndim:
         return input
     if rows and reorders(input, rows):
-        return _reordered(input, {d: torch.arange(input.shape[d] - 1, -1, -1, device="cpu") for d in rows})
+        return _reordered(input, {d: _backwards(input, d) for d in rows})
     e = entries(input)
     indices = torch.stack([e.shape[d] - 1 - row if d in rows else row for d, row in enumerate(e.indices)])
     return _renumbered(input, e.shape, indices, e.values)
@@ -383,7 +371,7 @@ def roll(
     shifts, dims = ([x] if isinstance(x, int | torch.SymInt) else list(x or ()) for x in (shifts, dims))
     if len(shifts) != max(len(dims), 1):
         raise ValueError(f"roll: expected a shift for each dimension, got {shifts} for {dims}")
-    if dims and reorders(input, dims):
+    if dims and reorders(input, [axis(d, input._ndim) for d in dims]):
         places = {axis(d, 2): torch.arange(input.shape[d], device="cpu") for d in dims}
         for shift, d in zip(shifts, dims, strict=True):
             places[axis(d, 2)] = (places[axis(d, 2)] - shift) % max(input.shape[d], 1)
@@ -469,23 +457,27 @@ def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
 _COMPUTED = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64}
 
 
-def _triangle(a: SparseTensor, keep) -> torch.Tensor:
+def _triangle(a: SparseTensor, side: int, offset: int) -> torch.Tensor:
+    """The entries up to a diagonal, -1, or from it on, 1."""
     if a._ndim < 2:
         raise ValueError(f"expected at least 2 dimensions, got {a._ndim}")
+    if selects(a):
+        return triangle(a, side, offset)
     e = entries(a)
-    at = places(keep(e.indices[-1] - e.indices[-2]))
+    beyond = e.indices[-1] - e.indices[-2]
+    at = places(beyond <= offset if side < 0 else beyond >= offset)
     kept = Entries(e.shape, e.indices[:, at], e.values[at])
     return build(kept, kept_format(a, range(a._ndim)), a.index_dtype)
 
 
 def tril(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
     """``torch.tril``: the entries above the diagonal are dropped."""
-    return _triangle(input, lambda offset: offset <= diagonal)
+    return _triangle(input, -1, diagonal)
 
 
 def triu(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
     """``torch.triu``: the entries below the diagonal are dropped."""
-    return _triangle(input, lambda offset: offset >= diagonal)
+    return _triangle(input, 1, diagonal)
 
 
 def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> torch.Tensor:

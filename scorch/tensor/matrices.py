@@ -1,0 +1,130 @@
+"""Matrices of csr and csc by the extension: rows and columns of one, its triangles, several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from .. import _C, _torch
+from .common import MOVED
+from .cutting import Place, Selection, cut, is_whole, length
+from .entries import is_listed, is_longer, kept_format
+from .format import layout
+from .sparsetensor import SparseTensor, core_of, sound
+from .values import assemble, needs_grad
+from .wrapping import fresh
+
+Arrays = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # pos, crd and values
+
+
+def selects(a: SparseTensor) -> bool:
+    """Whether rows and columns of a are selected in one pass."""
+    if a._ndim != 2 or _torch.in_graph() or _torch.is_tracing(a._val):
+        return False
+    return a._fmt in ("csr", "csc") or is_listed(a)
+
+
+def reorders(a: SparseTensor, dims: Sequence[int]) -> bool:
+    """Whether such selections of all of these dimensions take less time than renumbering entries."""
+    if not selects(a):
+        return False
+    own = {"csr": 0, "csc": 1}.get(a._fmt)  # along which a has a position for each
+    tables = [a._shape[d] for d in {*dims} - {own}]
+    return not any(is_longer(4 * n, a._val.shape[0]) for n in tables)  # they are filled and inverted
+
+
+def _arrays(a: SparseTensor) -> Arrays:
+    return *sound(a)._arrays()[:2], a.values() if needs_grad(a) else a._val
+
+
+def _matrix(format: str, shape: Sequence[int], arrays: Arrays) -> SparseTensor:
+    """Of pos and crd that the extension made; values may be torch's."""
+    make = assemble if arrays[-1].requires_grad else fresh
+    return make(layout(format, len(shape)), tuple(shape), arrays)
+
+
+def select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
+    """Rows and columns of csr or csc, in one pass over what is read."""
+    turned = a._fmt == "csc"
+    along, across = reversed(chosen) if turned else chosen
+    rows, columns = reversed(a._shape) if turned else a._shape
+    arrays = _arrays(a)
+    span = slice(along, along + 1, 1) if isinstance(along, Place) else along
+    if isinstance(span, slice) and span.step == 1:
+        along, arrays = None, arrays if is_whole(span, rows) else cut(arrays, span.start, span.stop)
+    along, across = _as_range(along), None if is_whole(across, columns) else _as_range(across)
+    if along is not None or across is not None:
+        arrays = _selected(*arrays, along, across, columns)
+    shape = tuple([1 if isinstance(c, Place) else length(c) for c in chosen])
+    kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, Place)]
+    if len(kept) == 1:
+        if not isinstance(chosen[turned], Place):  # one column: the rows that have it
+            pos, _, values = arrays
+            arrays = (torch.stack((pos[0], pos[-1])), torch.repeat_interleave(pos.diff()), values)
+        return assemble(layout("coo", 1), kept, arrays)
+    if along is None and across is None:  # parts of arrays of another tensor
+        made = assemble(layout(a._fmt, 2), shape, arrays)
+    else:
+        made = _matrix(a._fmt, shape, arrays)
+    return made if len(kept) == 2 else made.reshape(kept)
+
+
+def _as_range(c: Selection | None) -> tuple[int, int, int] | torch.Tensor | None:
+    if isinstance(c, Place):
+        return 1, c, 1
+    return (length(c), c.start, c.step) if isinstance(c, slice) else c
+
+
+def _selected(pos, crd, values, along, across, columns: int) -> tuple[torch.Tensor, ...]:
+    """What the extension's `select` makes; values that take a gradient are moved by torch."""
+    if values.dtype in MOVED and not (values.requires_grad and torch.is_grad_enabled()):
+        return _C.select(pos, crd, values.detach(), along, across, columns)
+    pos, crd, source = _C.select(pos, crd, torch.arange(len(values), device="cpu"), along, across, columns)
+    return pos, crd, values[source]
+
+
+def triangle(a: SparseTensor, side: int, offset: int) -> SparseTensor:
+    """The entries of a matrix up to a diagonal, -1, or from it on, 1."""
+    if a._fmt not in ("csr", "csc"):
+        return triangle(a.convert("csr"), side, offset).convert(kept_format(a, range(2)))
+    turned = a._fmt == "csc"
+    across = (-side, -offset) if turned else (side, offset)
+    return _matrix(a._fmt, a._shape, _selected(*_arrays(a), None, across, a._shape[not turned]))
+
+
+def joins(tensors: Sequence[SparseTensor]) -> bool:
+    """Whether csr tensors are joined in one pass."""
+    return not _torch.in_graph() and not _torch.is_tracing(*[t._val for t in tensors])
+
+
+def joined(
+    tensors: Sequence[SparseTensor],
+    starts: Sequence[int],
+    shape: Sequence[int],
+    types: tuple[torch.dtype, torch.dtype],
+    below: bool,
+) -> SparseTensor:
+    """csr tensors one below the other, or side by side, in one of this shape; the columns of each begin at
+    its start. types: of values and of indices."""
+    dtype, index = types
+    found, values, recorded = [], [], needs_grad(*tensors)
+    for t, start in zip(tensors, starts, strict=True):
+        core_of(t).refresh()  # as sound does, of what is known to be plain
+        pos, crd, own = t._arrays()
+        if pos.dtype != index:
+            pos, crd = pos.to(index), crd.to(index)
+        own = t.values() if recorded else own
+        found.append((pos, crd, start))
+        values.append(own if own.dtype == dtype else own.to(dtype))
+    if dtype in MOVED and not recorded:
+        sides = [(pos, crd, own, at) for (pos, crd, at), own in zip(found, values, strict=True)]
+        return _matrix("csr", shape, _C.joined(sides, below))
+    values, sizes = torch.cat(values), [len(own) for own in values]
+    if below:
+        pos, crd, _ = _C.joined([(pos, crd, None, at) for pos, crd, at in found], True)
+        return _matrix("csr", shape, (pos, crd, values))
+    places = torch.arange(len(values), device="cpu").split(sizes)
+    sides = [(pos, crd, own, at) for (pos, crd, at), own in zip(found, places, strict=True)]
+    pos, crd, source = _C.joined(sides, False)
+    return _matrix("csr", shape, (pos, crd, values[source]))
