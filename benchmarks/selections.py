@@ -1,7 +1,7 @@
 """Suite of selections and joins beside SciPy: a part of a matrix, several as one, another order of entries.
 
 Every call gives a fresh csr matrix with rows in order. SciPy's have int32 indices, as Scorch's; it uses one
-thread. Kinds marked "held" were not looked at while kernels were written.
+thread. Kinds marked "other" were not looked at while this was written.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,13 +14,21 @@ from benchmarks.data import Case
 from benchmarks.peers import scipy_sparse, torch_csr
 from benchmarks.squares import matrix
 
-USED = (
+TUNED = (
     "uniform 20k, 8",
     "grid 400 x 400, held",
     "mesh 14^3, held",
     "R-MAT 16, 4, held",
     "power law 10k, 10",
     "peers 60k, held",
+)
+OTHERS = (
+    "uniform 300k, 3, held",
+    "grid 45^3, held",
+    "band 16, held",
+    "road 360k, held",
+    "power law 60k, 6, held",
+    "batch of 3000, held",
 )
 Pair = tuple[Callable[[], object], Callable[[], object]]  # of SciPy, of Scorch
 
@@ -71,11 +79,12 @@ def _of(m: "scipy_sparse.csr_matrix", A: scorch.SparseTensor) -> Iterator[tuple[
 
 def selections(root: str | None) -> Iterator[Case]:
     """A part of a matrix, matrices joined, entries in another order."""
-    for name in USED:
+    for name in (*TUNED, *OTHERS):
         m = matrix(name)
         A = scorch.sparse(torch_csr(m))
         for what, (theirs, ours) in _of(m, A):
-            yield Case(f"{what}: {name}", {"SciPy": theirs, "Scorch": ours}, {"Scorch": ("SciPy",)})
+            kind = name.removesuffix(", held") + (", other" if name in OTHERS else "")
+            yield Case(f"{what}: {kind}", {"SciPy": theirs, "Scorch": ours}, {"Scorch": ("SciPy",)})
 
 
 SUITES = {"selections": selections} if scipy_sparse else {}

@@ -76,6 +76,10 @@ SC_INLINE int64_t place_in_steps(const sc_taken *t, int64_t c)
     return d >= 0 && d % t->step == 0 && d / t->step < t->n ? d / t->step : -1;
 }
 
+/* Whether a column is in a range without steps, 1 or 0. */
+SC_INLINE int64_t in_range(const sc_selection *s, int64_t c)
+{ return (uint64_t)(c - s->column.first) < (uint64_t)s->column.n; }
+
 SC_INLINE int64_t left_of_row(const sc_selection *s, int64_t row, sc_dtype itype)
 {
     const int64_t lo = sc_index(s->pos, itype, row), hi = sc_index(s->pos, itype, row + 1);
@@ -84,6 +88,10 @@ SC_INLINE int64_t left_of_row(const sc_selection *s, int64_t row, sc_dtype itype
     if (s->triangle) {
         const int64_t cut = seek(s->crd, itype, lo, hi, row + s->diagonal + (s->triangle < 0));
         return s->triangle < 0 ? cut - lo : hi - cut;
+    }
+    if (!s->list && s->column.step == 1 && hi - lo <= SHORT) {
+        for (int64_t p = lo; p < hi; p++) n += in_range(s, sc_index(s->crd, itype, p));
+        return n;
     }
     if (!s->list && s->column.step == 1)
         return seek(s->crd, itype, lo, hi, s->column.first + s->column.n) -
@@ -277,6 +285,18 @@ SC_INLINE void copy_marked(const sc_selection *s, int64_t lo, int64_t to, int64_
     }
 }
 
+/* The same of a range of columns and a short row. */
+SC_INLINE void copy_inside(const sc_selection *s, int64_t lo, int64_t to, int64_t end, sc_dtype itype,
+                           size_t size)
+{
+    for (int64_t p = lo; to < end; p++) {
+        const int64_t c = sc_index(s->crd, itype, p);
+        sc_index_put(s->out_crd, itype, to, c - s->column.first);
+        sc_value_move(s->out_val, to, s->val, p, size);
+        to += in_range(s, c);
+    }
+}
+
 /* Keys of the entries in the list, at most so many, which has a bit a column: the number of the column above, the place in
  * the row below. All are written, each over the one before that is not in the list. */
 SC_INLINE int64_t make_marked(const sc_selection *s, uint64_t *key, int64_t lo, int64_t hi, int64_t most,
@@ -344,6 +364,8 @@ SC_INLINE void copy_range(const copy *x, int lane, int64_t begin, int64_t end, s
             copy_sorted(x, key, lo, hi, to, n, itype, size);
         else if (s->every_column || s->triangle)
             copy_span(s, s->triangle > 0 ? hi - n : lo, to, n, 0, last, itype, size);
+        else if (!s->list && s->column.step == 1 && hi - lo <= SHORT)
+            copy_inside(s, lo, to, to + n, itype, size);
         else if (!s->list && s->column.step == 1)
             copy_span(s, seek(s->crd, itype, lo, hi, s->column.first), to, n, s->column.first, last, itype,
                       size);

@@ -152,8 +152,8 @@ class Composed(SparseTensor):
         return pattern._with_values(add_up(values, slot, pattern.nnz + 1)[:-1])
 
     def _merged(self) -> tuple[SparseTensor, torch.Tensor, builtins.bool]:
-        """The structure as that is, the value of it that each stored value goes to, padding being behind all, and
-        whether no two go to one."""
+        """The structure of the whole, the value of it that each stored value goes to, padding being behind
+        all, and whether no two go to one."""
         structure, written = self._arrays()[:-1], versions(self)
         kept = self.__dict__.get("_slots")
         if kept is None or kept[0] != written:

@@ -36,6 +36,7 @@ static void free_matrix(matrix *m) { free(m->pos), free(m->crd), free(m->val); }
 static bool kept(const sc_selection *s, int64_t row, int64_t column)
 {
     if (s->every_column) return true;
+    if (!s->triangle) return column >= s->column.first && column < s->column.first + s->column.n;
     return s->triangle < 0 ? column <= row + s->diagonal : column >= row + s->diagonal;
 }
 
@@ -44,6 +45,7 @@ static int64_t wrong_row(const matrix *m, const sc_selection *s, int64_t row, in
 {
     const int32_t *crd = s->out_crd;
     const float *val = s->out_val;
+    const int64_t first = s->every_column || s->triangle ? 0 : s->column.first;
     int64_t wrong = 0;
     if (s->column.list && !s->every_column && !s->triangle) {
         for (int64_t j = 0; j < s->column.n; j++)
@@ -55,7 +57,7 @@ static int64_t wrong_row(const matrix *m, const sc_selection *s, int64_t row, in
     } else
         for (int64_t p = m->pos[row]; p < m->pos[row + 1]; p++)
             if (kept(s, row, m->crd[p])) {
-                wrong += k >= end || crd[k] != m->crd[p] || val[k] != m->val[p];
+                wrong += k >= end || crd[k] != m->crd[p] - first || val[k] != m->val[p];
                 k++;
             }
     return wrong + (k != end);
@@ -95,6 +97,8 @@ static void check_forms(const matrix *m)
     check(m, (sc_selection){.row = third, .every_column = true}, "each third row");
     check(m, (sc_selection){.row = all, .triangle = -1, .diagonal = diagonal}, "lower triangle");
     check(m, (sc_selection){.row = back, .triangle = 1, .diagonal = diagonal}, "upper triangle");
+    const int64_t half = m->columns / 2;
+    check(m, (sc_selection){.row = all, .column = {.n = half, .first = half / 2, .step = 1}}, "a range");
     check(m, (sc_selection){.row = all, .column = {.n = few, .list = rising, .step = 1}}, "few columns");
     check(m, (sc_selection){.row = all, .column = {.n = few, .list = falling, .step = 1}}, "few from behind");
     free(rising), free(falling);
