@@ -221,8 +221,8 @@ static int read_sought(const sc_state *s, PyObject *const *x, sc_sought *out)
     return are_csr(&pos, &crd, out);
 }
 
-/* sought(pos, crd, rows, columns, values) -> the values at these places, zero where there is none; without values, where
- * among them each is, or -1 */
+/* sought(pos, crd, rows, columns, values) -> the values there, zero where there is none; without values, their places, or
+ * -1 */
 static PyObject *module_sought(PyObject *module, PyObject *args)
 {
     const sc_state *s = PyModule_GetState(module);
@@ -339,9 +339,8 @@ PyMethodDef sc_select_methods[] = {
     {"inside", module_inside, METH_VARARGS,
      "inside(list or mask, extent) -> the coordinates that are named, those below zero counted from the end"},
     {"joined", module_joined, METH_VARARGS,
-     "joined(list of (pos, crd, values or None, first column), below) -> (pos, crd, values) of matrices side "
-     "by "
-     "side, or one below the other"},
+     "joined(list of (pos, crd, values or None, first column), below) -> (pos, crd, values): beside or "
+     "below"},
     {"place", module_place, METH_VARARGS,
      "place(pos, crd, row, column) -> where the entry is, -1: there is none"},
     {"rows", module_rows, METH_VARARGS,
@@ -351,8 +350,7 @@ PyMethodDef sc_select_methods[] = {
      "(n, first, step) or a vector of int64, columns a triangle too, (-1 or 1, diagonal); extent: of the "
      "columns"},
     {"sought", module_sought, METH_VARARGS,
-     "sought(pos, crd, rows, columns, values) -> the values at these places, zero where there is none; "
-     "without "
-     "values, where among them each is, or -1; rows and columns are vectors of int64"},
+     "sought(pos, crd, rows, columns, values) -> the values there, zero where there is none; without values, "
+     "their places, or -1; rows and columns are vectors of int64"},
     {NULL, NULL, 0, NULL},
 };

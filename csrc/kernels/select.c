@@ -1,6 +1,7 @@
 /* select.c: rows and columns of a csr matrix: counted, then copied; entries that are named one by one.
  *
- * A row of the result is a row of the matrix, or what is left of it. Columns that are a range are found by arithmetic.
+ * A row of the result is a row of the matrix, or what is left of it: one side of a diagonal, or some columns. Those that are
+ * a range are found by arithmetic.
  * A list of columns is turned around first (select_columns.c): where in the result each column of the matrix goes, once for
  * every time that the list names it. If the list ascends, what is left of a row ascends too; else it is sorted by keys of 64 bits, the
  * new column above and where it comes from below. */
@@ -129,8 +130,8 @@ static void count_rows(void *arg, int lane, int64_t begin, int64_t end)
 }
 
 /* ---- few columns of all rows ---- */
-#define FEW                                                                                                  \
-    16 /* columns for one of the list: most rows have none of them, so entries are found whatever their row */
+/* Most rows have none of them, so entries are found whatever their row, and counted by row after. */
+#define FEW 16 /* columns for one of the list, at least */
 
 static bool few_columns(const sc_selection *s)
 {

@@ -9,14 +9,13 @@ typedef struct sc_columns {
     int64_t n;     /* columns, each counted once and numbered as they come */
     uint64_t *bit; /* bit (c & mask) of a column is 0: it is not in the list */
     uint64_t mask;
-    int32_t *
-        where; /* a bit a column, so that all bits are right: the number of a column whose bit is 1; else null, and */
+    int32_t
+        *where; /* the number of a column whose bit is 1, where each has a bit of its own; else null, and */
     sc_numbering number;
     int64_t *offset,
-        *place; /* of a list that repeats: place[offset[i]] to place[offset[i + 1]] are those of number i */
-    void *
-        found; /* of few columns (select.c): places of entries, those of a lane from its first place on; or null */
-    int nlane; /* which found them */
+        *place;  /* of a list that repeats: place[offset[i]] to place[offset[i + 1]] are of number i */
+    void *found; /* places of entries of few columns, those of a lane from its first place on; or null */
+    int nlane;   /* which found them */
 } sc_columns;
 
 /* Turns around the list of s->column, in range, into s->list. SC_ENOMEM. */
