@@ -54,6 +54,16 @@ int sc_select_find(const sc_sought *, sc_err *);
 int64_t sc_marked_count(const uint8_t *mask, int64_t n);
 void sc_marked_list(const uint8_t *mask, int64_t n, int64_t count, int64_t *list);
 
+/* ---- reshaped.c ---- */
+/* A matrix of columns and its entries in another shape with as many places, neither without any. */
+typedef struct {
+    sc_dtype itype;
+    const void *pos, *crd; /* coordinates ascend in each row */
+    int64_t rows, columns, new_rows, new_columns;
+    void *out_pos, *out_crd; /* [new_rows + 1], and as many as crd */
+} sc_reshaped;
+void sc_reshape(const sc_reshaped *);
+
 /* ---- joined.c ---- */
 typedef struct {
     const void *pos, *crd, *val;

@@ -512,6 +512,24 @@ def test_turned_around_by_counting_down(format, dims):
         assert torch.equal(a.roll([2] * len(dims), dims).to_dense(), d.roll([2] * len(dims), dims))
 
 
+@pytest.mark.parametrize("index_dtype", (torch.int32, torch.int64), ids=str)
+def test_other_shapes_with_as_many_places(index_dtype):
+    g = torch.Generator().manual_seed(6)
+    for shape in ((1, 1), (12, 30), (600, 240)):
+        d = torch.rand(shape, generator=g) * (torch.rand(shape, generator=g) < 0.3)
+        a, places = scorch.sparse(d, "csr", index_dtype=index_dtype), d.numel()
+        for rows in {n for n in (1, 2, 5, 8, 12, 36, 360, 3600, places) if places % n == 0}:
+            made = a.reshape(rows, -1)
+            assert made.format == a.format and torch.equal(made.to_dense(), d.reshape(rows, -1))
+    made = a.reshape(-1, 100)
+    a.values().zero_()
+    assert torch.equal(made.to_dense(), d.reshape(-1, 100))  # a copy, as documented
+    x = d[:10, :6].clone().requires_grad_()
+    (scorch.sparse(x, "csr").reshape(4, 15).to_dense() * torch.arange(60.0).view(4, 15)).sum().backward()
+    assert torch.equal(x.grad[x != 0], torch.arange(60.0).view(10, 6)[x != 0])
+    assert scorch.sparse(torch.zeros(0, 4), "csr").reshape(2, 0).shape == (2, 0)
+
+
 def test_masks_of_any_byte_and_length():
     g = torch.Generator().manual_seed(5)
     for n in (*range(1, 40), 1000):

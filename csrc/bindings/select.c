@@ -268,6 +268,36 @@ static PyObject *module_place(PyObject *module, PyObject *args)
     return PyLong_FromLongLong(at);
 }
 
+/* ---- another shape ---- */
+static PyObject *module_reshaped(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x[2];
+    long long columns, rows, wide;
+    sc_selection m = {0};
+    sc_sink sink = {.dl = s->dl};
+    if (!PyArg_ParseTuple(args, "OOLLL", &x[0], &x[1], &columns, &rows, &wide)) return NULL;
+    PyObject *array[] = {x[0], x[1], x[1]};
+    if (read_matrix(s, array, &m) < 0) return NULL;
+    int64_t places, same;
+    if (m.rows < 1 || columns < 1 || rows < 1 || wide < 1 || !sc_mul(m.rows, columns, &places) ||
+        !sc_mul(rows, wide, &same) || places != same)
+        return sc_bind_refuse("expected two shapes with as many places"), NULL;
+    sc_reshaped r = {m.itype, m.pos, m.crd, m.rows, columns, rows, wide, NULL, NULL};
+    const int64_t n = sc_index(m.pos, m.itype, m.rows);
+    r.out_pos = sc_sink_alloc(&sink, SC_POS, 1, m.itype, rows + 1);
+    r.out_crd = sc_sink_alloc(&sink, SC_CRD, 1, m.itype, n);
+    if (!r.out_pos || !r.out_crd) return sc_sink_clear(&sink), sc_dense_nomem(m.itype, 1, &n);
+    Py_BEGIN_ALLOW_THREADS;
+    sc_reshape(&r);
+    Py_END_ALLOW_THREADS;
+    PyObject *made = PyTuple_New(2);
+    sc_bind_put(&made, 0, sc_sink_take(&sink, r.out_pos, rows + 1));
+    sc_bind_put(&made, 1, sc_sink_take(&sink, r.out_crd, n));
+    sc_sink_clear(&sink);
+    return made;
+}
+
 /* ---- several matrices ---- */
 /* What side k of a tuple (pos, crd, values or None, its first column) has; all are of one type. */
 static int read_side(const sc_state *s, PyObject *x, int k, sc_joined *j, sc_side *side, sc_dtype *type)
@@ -343,6 +373,8 @@ PyMethodDef sc_select_methods[] = {
      "below"},
     {"place", module_place, METH_VARARGS,
      "place(pos, crd, row, column) -> where the entry is, -1: there is none"},
+    {"reshaped", module_reshaped, METH_VARARGS,
+     "reshaped(pos, crd, columns, new rows, new columns) -> (pos, crd) of the same entries in another shape"},
     {"rows", module_rows, METH_VARARGS,
      "rows(pos, start, stop) -> (their pos, the place of their first entry, that behind their last one)"},
     {"select", module_select, METH_VARARGS,

@@ -78,6 +78,21 @@ SC_INLINE int64_t sc_level_extent(const sc_levelspec *s, const int64_t *dim)
 SC_INLINE int64_t sc_level_size(const sc_levelspec *s, const int64_t *dim)
 { return sc_kind_of(s)->padded ? s->width : sc_level_extent(s, dim); }
 
+/* The first position in [lo, hi) whose coordinate is not less; in few, counting is faster than a search. */
+SC_INLINE int64_t sc_seek(const void *crd, sc_dtype itype, int64_t lo, int64_t hi, int64_t coord)
+{
+    while (hi - lo > 16) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (sc_index(crd, itype, mid) < coord)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    int64_t n = 0;
+    for (int64_t p = lo; p < hi; p++) n += sc_index(crd, itype, p) < coord;
+    return lo + n;
+}
+
 /* Whether all rows are there, each a list of entries in order. */
 SC_INLINE bool sc_is_csr(const sc_tensor *t)
 {

@@ -52,23 +52,8 @@ SC_INLINE void fetch(const sc_selection *s, int64_t i, sc_dtype itype, size_t si
     if (size) __builtin_prefetch((const char *)s->val + (int64_t)size * lo);
 }
 
-#define SHORT 16  /* coordinates, up to which counting is faster than a search */
+#define SHORT 16  /* entries of a row that are looked at one by one */
 #define SOUGHT 64 /* entries that take as long as one that is sought */
-
-/* The first position in [lo, hi) whose coordinate is not less. */
-SC_INLINE int64_t seek(const void *crd, sc_dtype itype, int64_t lo, int64_t hi, int64_t coord)
-{
-    while (hi - lo > SHORT) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (sc_index(crd, itype, mid) < coord)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    int64_t n = 0;
-    for (int64_t p = lo; p < hi; p++) n += sc_index(crd, itype, p) < coord;
-    return lo + n;
-}
 
 /* The place in the result of a column of a range with steps, -1: none. */
 SC_INLINE int64_t place_in_steps(const sc_taken *t, int64_t c)
@@ -87,7 +72,7 @@ SC_INLINE int64_t left_of_row(const sc_selection *s, int64_t row, sc_dtype itype
     int64_t n = 0;
     if (s->every_column) return hi - lo;
     if (s->triangle) {
-        const int64_t cut = seek(s->crd, itype, lo, hi, row + s->diagonal + (s->triangle < 0));
+        const int64_t cut = sc_seek(s->crd, itype, lo, hi, row + s->diagonal + (s->triangle < 0));
         return s->triangle < 0 ? cut - lo : hi - cut;
     }
     if (!s->list && s->column.step == 1 && hi - lo <= SHORT) {
@@ -95,8 +80,8 @@ SC_INLINE int64_t left_of_row(const sc_selection *s, int64_t row, sc_dtype itype
         return n;
     }
     if (!s->list && s->column.step == 1)
-        return seek(s->crd, itype, lo, hi, s->column.first + s->column.n) -
-               seek(s->crd, itype, lo, hi, s->column.first);
+        return sc_seek(s->crd, itype, lo, hi, s->column.first + s->column.n) -
+               sc_seek(s->crd, itype, lo, hi, s->column.first);
     if (s->list && sc_columns_marks(s->list)) {
         for (int64_t p = lo; p < hi; p++) n += sc_columns_bit(s->list, sc_index(s->crd, itype, p));
         return n;
@@ -368,7 +353,7 @@ SC_INLINE void copy_range(const copy *x, int lane, int64_t begin, int64_t end, s
         else if (!s->list && s->column.step == 1 && hi - lo <= SHORT)
             copy_inside(s, lo, to, to + n, itype, size);
         else if (!s->list && s->column.step == 1)
-            copy_span(s, seek(s->crd, itype, lo, hi, s->column.first), to, n, s->column.first, last, itype,
+            copy_span(s, sc_seek(s->crd, itype, lo, hi, s->column.first), to, n, s->column.first, last, itype,
                       size);
         else if (s->list && sc_columns_marks(s->list))
             copy_marked(s, lo, to, to + n, itype, size);
@@ -451,7 +436,7 @@ SC_INLINE void find_range(const sc_sought *s, int64_t begin, int64_t end, sc_dty
 {
     for (int64_t i = begin; i < end; i++) {
         const int64_t hi = sc_index(s->pos, itype, s->row[i] + 1), c = s->column[i];
-        const int64_t p = seek(s->crd, itype, sc_index(s->pos, itype, s->row[i]), hi, c);
+        const int64_t p = sc_seek(s->crd, itype, sc_index(s->pos, itype, s->row[i]), hi, c);
         const bool there = p < hi && sc_index(s->crd, itype, p) == c;
         if (s->place)
             s->place[i] = there ? p : -1;

@@ -35,7 +35,7 @@ from .entries import (
 from .format import fills, layout
 from .index import axes, axis, index_select, narrow, select_all
 from .making import of_torch, sparse
-from .matrices import joined, joins, reorders, selects, triangle
+from .matrices import joined, joins, reorders, reshaped, reshapes, selects, triangle
 from .sparsetensor import SparseTensor, rank, sound
 from .values import assemble, tracked
 
@@ -235,6 +235,8 @@ torch.utils.data._utils.collate.default_collate_fn_map[SparseTensor] = lambda ba
 
 # ---- the same entries under other coordinates ----
 def _reshaped(a: SparseTensor, shape: Sequence[int], format: str) -> torch.Tensor:
+    if format == "csr" and reshapes(a, shape):
+        return reshaped(a, shape)
     e = entries(a)
     return build(
         Entries(tuple(shape), unravel(ravel(e.indices, e.shape), shape), e.values), format, a.index_dtype

@@ -9,7 +9,7 @@ import torch
 from .. import _C, _torch
 from .common import MOVED
 from .cutting import Place, Selection, cut, is_whole, length
-from .entries import is_listed, is_longer, kept_format
+from .entries import fitting_index, is_listed, is_longer, kept_format
 from .format import layout
 from .sparsetensor import SparseTensor, core_of, sound
 from .values import assemble, needs_grad
@@ -91,6 +91,21 @@ def triangle(a: SparseTensor, side: int, offset: int) -> SparseTensor:
     turned = a._fmt == "csc"
     across = (-side, -offset) if turned else (side, offset)
     return _matrix(a._fmt, a._shape, _selected(*_arrays(a), None, across, a._shape[not turned]))
+
+
+def reshapes(a: SparseTensor, shape: Sequence[int]) -> bool:
+    """Whether a matrix gets another shape, as a matrix of rows, in one pass."""
+    if len(shape) != 2 or a._fmt != "csr" or not selects(a) or not a.numel():
+        return False
+    return not is_longer(shape[0], a._val.shape[0])
+
+
+def reshaped(a: SparseTensor, shape: Sequence[int]) -> SparseTensor:
+    """Such a matrix, its entries in as many places of another shape."""
+    pos, crd, values = _arrays(a)
+    index = fitting_index(pos.dtype, shape, crd.shape[0])
+    structure = _C.reshaped(pos.to(index), crd.to(index), a._shape[1], *shape)
+    return _matrix("csr", shape, (*structure, values.clone()))
 
 
 def joins(tensors: Sequence[SparseTensor]) -> bool:

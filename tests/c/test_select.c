@@ -136,6 +136,30 @@ static void check_joined(const matrix *a, const matrix *b, bool below)
     free(j.out_pos), free(j.out_crd), free(j.out_val);
 }
 
+/* Of all the ways to cut as many places into rows. */
+static void check_reshaped(const matrix *m)
+{
+    const int64_t places = m->rows * m->columns, stored = m->pos[m->rows];
+    for (int64_t wide = 1; wide <= places; wide = wide < 40 ? wide + 1 : wide * 7 / 5) {
+        if (places % wide) continue;
+        int32_t *pos = malloc((size_t)(places / wide + 1) * sizeof *pos);
+        int32_t *crd = malloc((size_t)stored * sizeof *crd);
+        const sc_reshaped r = {SC_I32, m->pos, m->crd, m->rows, m->columns, places / wide, wide, pos, crd};
+        int64_t wrong = 0, k = 0;
+        sc_reshape(&r);
+        for (int64_t i = 0, row = 0; i < m->rows; i++)
+            for (int64_t p = m->pos[i]; p < m->pos[i + 1]; p++, k++) {
+                const int64_t at = i * m->columns + m->crd[p];
+                for (; row <= at / wide; row++) wrong += pos[row] != k;
+                wrong += crd[k] != at % wide;
+            }
+        CHECK(!wrong && pos[0] == 0 && pos[places / wide] == stored,
+              "%lld x %lld in rows of %lld: %lld wrong", (long long)m->rows, (long long)m->columns,
+              (long long)wide, (long long)wrong);
+        free(pos), free(crd);
+    }
+}
+
 static void check_marks(int64_t n, int64_t share)
 {
     uint8_t *mask = malloc((size_t)n);
@@ -155,14 +179,14 @@ int main(void)
     for (int turn = 0; turn < 40; turn++) {
         const int64_t rows = 1 + below(60), columns = 1 + below(100), mean = below(sc_min(columns, 24) + 1);
         matrix a = random_matrix(rows, columns, mean), b = random_matrix(rows, 1 + below(9), 1);
-        check_forms(&a);
+        check_forms(&a), check_reshaped(&a);
         for (int below = 0; below < 2; below++) check_joined(&a, &b, below), check_joined(&b, &a, below);
         check_marks(below(70), 1 + below(12));
         free_matrix(&a), free_matrix(&b);
     }
     for (team_size = 1; team_size <= 4; team_size++) { /* work for several lanes */
         matrix a = random_matrix(3000, 400, 1 + 12 * (team_size - 1)), b = random_matrix(3000, 50, 5);
-        check_forms(&a);
+        check_forms(&a), check_reshaped(&a);
         check_joined(&a, &b, false), check_joined(&a, &b, true);
         free_matrix(&a), free_matrix(&b);
     }
