@@ -110,21 +110,12 @@ SC_INLINE void copy_rows(const sc_joined *j, int64_t begin, int64_t end, sc_dtyp
         }
 }
 
-static int64_t entries_before(const void *ctx, int64_t row)
-{
-    const sc_joined *j = ctx;
-    return sc_index(j->out_pos, j->itype, row);
-}
-
 static void beside_lane(void *arg, int lane, int64_t begin, int64_t end)
 {
     const joining *x = arg;
     const sc_joined *j = x->j;
-    const int64_t n = entries_before(j, j->rows);
-    begin = lane ? sc_split_find(entries_before, j, j->rows, sc_split_even(n, lane, x->nlane)) : 0;
-    end = lane + 1 < x->nlane
-              ? sc_split_find(entries_before, j, j->rows, sc_split_even(n, lane + 1, x->nlane))
-              : j->rows;
+    begin = sc_split_rows(j->out_pos, j->itype, j->rows, lane, x->nlane);
+    end = sc_split_rows(j->out_pos, j->itype, j->rows, lane + 1, x->nlane);
 #define COPY(TYPE, SIZE) copy_rows(j, begin, end, TYPE, SIZE)
     SC_BY_INDEX_AND_SIZE(j->itype, j->size, COPY);
 #undef COPY
@@ -147,7 +138,7 @@ static void below_range(void *arg, int lane, int64_t begin, int64_t end)
 
 void sc_joined_fill(const sc_joined *j)
 {
-    const int64_t n = entries_before(j, j->rows);
+    const int64_t n = sc_index(j->out_pos, j->itype, j->rows);
     joining x = {.j = j};
     if (j->below) {
         sc_parallel_ranges(sc_team_lanes(2 * (double)n), n, below_range, (void *)j);

@@ -41,6 +41,8 @@ typedef int64_t sc_before(const void *ctx, int64_t u);
 int64_t sc_split_find(sc_before *, const void *ctx, int64_t n, int64_t target);
 /* The last p in [0, n) with pos[p] <= q: the fibre that holds position q < pos[n]. */
 int64_t sc_split_fibre(const void *pos, sc_dtype itype, int64_t n, int64_t q);
+/* Where lane `lane` of nlane begins among n rows that are cut by their entries. */
+int64_t sc_split_rows(const void *pos, sc_dtype itype, int64_t n, int lane, int nlane);
 
 /* ---- stop.c ---- */
 typedef struct {

@@ -124,20 +124,9 @@ static bool few_columns(const sc_selection *s)
     return all && s->list && sc_columns_marks(s->list) && s->column.n <= s->columns / FEW;
 }
 
-static int64_t stored_before(const void *ctx, int64_t row)
-{
-    const sc_selection *s = ctx;
-    return sc_index(s->pos, s->itype, row);
-}
-
-/* The first row of a lane: rows are cut by the entries that they have. */
+/* Of rows that are cut by the entries that the matrix has. */
 static int64_t lane_begin(const sc_selection *s, int lane)
-{
-    const int nlane = s->list->nlane;
-    return lane <= 0       ? 0
-           : lane >= nlane ? s->rows
-                           : sc_split_find(stored_before, s, s->rows, sc_split_even(s->stored, lane, nlane));
-}
+{ return sc_split_rows(s->pos, s->itype, s->rows, lane, s->list->nlane); }
 
 /* Places of the entries in the list, behind the first place of the lane, then how many of them each row has. */
 SC_INLINE void find_few_in(const sc_selection *s, int64_t begin, int64_t end, sc_dtype itype)
@@ -362,12 +351,6 @@ SC_INLINE void copy_range(const copy *x, int lane, int64_t begin, int64_t end, s
     }
 }
 
-static int64_t entries_before(const void *ctx, int64_t i)
-{
-    const sc_selection *s = ctx;
-    return sc_index(s->out_pos, s->itype, i);
-}
-
 /* What was found of few columns, as it comes; then rows of several are put in order. */
 SC_INLINE void copy_few_in(const copy *x, int lane, int64_t begin, int64_t end, sc_dtype itype, size_t size)
 {
@@ -403,11 +386,8 @@ static void copy_rows(void *arg, int lane, int64_t begin, int64_t end)
 {
     const copy *x = arg;
     const sc_selection *s = x->s;
-    const int64_t n = entries_before(s, s->row.n);
-    begin = lane ? sc_split_find(entries_before, s, s->row.n, sc_split_even(n, lane, x->nlane)) : 0;
-    end = lane + 1 < x->nlane
-              ? sc_split_find(entries_before, s, s->row.n, sc_split_even(n, lane + 1, x->nlane))
-              : s->row.n;
+    begin = sc_split_rows(s->out_pos, s->itype, s->row.n, lane, x->nlane);
+    end = sc_split_rows(s->out_pos, s->itype, s->row.n, lane + 1, x->nlane);
 #define COPY(TYPE, SIZE) copy_range(x, lane, begin, end, TYPE, SIZE)
     SC_BY_INDEX_AND_SIZE(s->itype, s->size, COPY);
 #undef COPY
@@ -415,12 +395,13 @@ static void copy_rows(void *arg, int lane, int64_t begin, int64_t end)
 
 int sc_select_fill(const sc_selection *s, sc_err *e)
 {
-    const int64_t n = entries_before(s, s->row.n);
+    const int64_t n = sc_index(s->out_pos, s->itype, s->row.n);
     const bool few = s->list && s->list->found;
     copy x = {.s = s, .nlane = few ? s->list->nlane : sc_team_lanes(2 * (double)n)};
     x.sorts = s->list && !ascends(&s->column);
     for (int64_t i = 0; x.sorts && i < s->row.n; i++)
-        x.longest = sc_max(x.longest, entries_before(s, i + 1) - entries_before(s, i));
+        x.longest =
+            sc_max(x.longest, sc_index(s->out_pos, s->itype, i + 1) - sc_index(s->out_pos, s->itype, i));
     if (x.longest) {
         x.key = sc_work_take(2 * sizeof *x.key * (size_t)x.longest * (size_t)x.nlane);
         if (!x.key)

@@ -189,6 +189,24 @@ int64_t sc_split_fibre(const void *pos, sc_dtype itype, int64_t n, int64_t q)
     return lo;
 }
 
+typedef struct {
+    const void *pos;
+    sc_dtype itype;
+} row_starts;
+
+static int64_t entries_before(const void *ctx, int64_t row)
+{
+    const row_starts *r = ctx;
+    return sc_index(r->pos, r->itype, row);
+}
+
+int64_t sc_split_rows(const void *pos, sc_dtype itype, int64_t n, int lane, int nlane)
+{
+    const row_starts r = {pos, itype};
+    if (lane <= 0 || lane >= nlane) return lane <= 0 ? 0 : n;
+    return sc_split_find(entries_before, &r, n, sc_split_even(entries_before(&r, n), lane, nlane));
+}
+
 /* ---- the first of what is wrong ---- */
 typedef struct {
     const void *arg;

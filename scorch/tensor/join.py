@@ -36,7 +36,7 @@ from .format import fills, layout
 from .index import axes, axis, index_select, narrow, select_all
 from .making import of_torch, sparse
 from .matrices import joined, joins, reorders, reshaped, reshapes, selects, triangle
-from .sparsetensor import SparseTensor, rank, sound
+from .sparsetensor import SparseTensor, rank
 from .values import assemble, tracked
 
 
@@ -107,34 +107,13 @@ def _cat_csr(
     k, last = len(tensors), dim > 0
     starts = [0, *accumulate(t.shape[-1] for t in tensors)][:k] if last else [0] * k
     if not last or joins(tensors):
-        return _join_csr(tensors, starts, shape, (dtype, index), not last)
+        return joined(tensors, starts, shape, (dtype, index), not last)
     rows = math.prod(shape[:-1])
-    listed = _join_csr(tensors, starts, (k * rows, shape[-1]), (dtype, index), True)
+    listed = joined(tensors, starts, (k * rows, shape[-1]), (dtype, index), True)
     turn = torch.arange(k * rows, device="cpu").view(k, rows).T.reshape(-1)
     made = select_all(listed, (turn, slice(0, shape[-1], 1)))
     pos, crd, _ = made._arrays()
     return assemble(layout("csr", len(shape)), shape, (pos[::k].contiguous(), crd, made.values()))
-
-
-def _join_csr(
-    tensors: Sequence[SparseTensor],
-    starts: Sequence[int],
-    shape: Sequence[int],
-    types: tuple[torch.dtype, torch.dtype],
-    below: bool,
-) -> SparseTensor:
-    """csr tensors one below the other, in graphs too, or side by side; see joined."""
-    dtype, index = types[0], fitting_index(types[1], shape, sum(t._val.shape[0] for t in tensors))
-    if joins(tensors):
-        return joined(tensors, starts, shape, (dtype, index), below)
-    values = torch.cat([t.values() for t in tensors]).to(dtype)
-    pos, crd, at = [torch.zeros(1, dtype=index, device="cpu")], [], 0
-    for t, first in zip(tensors, starts, strict=True):
-        rows, columns = sound(t)._arrays()[:2]
-        pos.append(rows[1:].to(index) + at)
-        crd.append(columns.to(index) + first if first else columns.to(index))
-        at += t._val.shape[0]
-    return assemble(layout("csr", len(shape)), shape, (torch.cat(pos), torch.cat(crd), values))
 
 
 def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
@@ -191,7 +170,7 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     if _are_csr(matrices) and (format == "csr" or format == like._fmt):
         starts = [0, *accumulate(t.shape[1] for t in matrices)]
         shape = (sum(t.shape[0] for t in matrices), starts.pop())
-        return _join_csr(matrices, starts, shape, _common(matrices), True).convert(format)
+        return joined(matrices, starts, shape, _common(matrices), True).convert(format)
     for t in tensors:
         e = entries(_as_sparse(t))
         parts.append((e.indices + torch.tensor([[rows], [columns]], device="cpu"), e.values))

@@ -121,8 +121,10 @@ def joined(
     below: bool,
 ) -> SparseTensor:
     """csr tensors one below the other, or side by side, in one of this shape; the columns of each begin at
-    its start. types: of values and of indices."""
-    dtype, index = types
+    its start. types: of values and of indices. Where they are not joined in one pass, one below the other."""
+    dtype, index = types[0], fitting_index(types[1], shape, sum(t._val.shape[0] for t in tensors))
+    if not joins(tensors):
+        return _followed(tensors, starts, shape, dtype, index)
     found, values, recorded = [], [], needs_grad(*tensors)
     for t, start in zip(tensors, starts, strict=True):
         core_of(t).refresh()  # as sound does, of what is known to be plain
@@ -143,3 +145,15 @@ def joined(
     sides = [(pos, crd, own, at) for (pos, crd, at), own in zip(found, places, strict=True)]
     pos, crd, source = _C.joined(sides, False)
     return _matrix("csr", shape, (pos, crd, values[source]))
+
+
+def _followed(tensors, starts, shape, dtype: torch.dtype, index: torch.dtype) -> SparseTensor:
+    """One below the other, in graphs."""
+    values = torch.cat([t.values() for t in tensors]).to(dtype)
+    pos, crd, at = [torch.zeros(1, dtype=index, device="cpu")], [], 0
+    for t, first in zip(tensors, starts, strict=True):
+        rows, columns = sound(t)._arrays()[:2]
+        pos.append(rows[1:].to(index) + at)
+        crd.append(columns.to(index) + first if first else columns.to(index))
+        at += t._val.shape[0]
+    return assemble(layout("csr", len(shape)), shape, (torch.cat(pos), torch.cat(crd), values))
