@@ -147,6 +147,69 @@ def test_derivatives_of_derivatives():
     torch.testing.assert_close(twice.values(), -2 * v.cos() * v.sin())
 
 
+RECORDED = {
+    "neg": torch.neg, "abs": torch.abs, "log1p": torch.log1p, "relu": torch.relu, "sin": torch.sin,
+    "square": torch.square, "by number": lambda x: 3 * x, "over number": lambda x: x / 4,
+    "sum": lambda x: x + torch.square(x), "difference": lambda x: torch.sin(x) - x,
+    "product": lambda x: torch.sin(x) * torch.square(x), "twice": lambda x: x + x, "itself": lambda x: x * x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_derivatives_of_known_functions(name):
+    f, dense = RECORDED[name], DENSE.double() / 8
+    a, v = leaf(dense), dense[dense != 0].requires_grad_()
+    weights = torch.arange(1.0, 5, dtype=torch.float64)
+    given = scorch.map(a.detach(), lambda _: weights)
+    once, wanted = (
+        torch.autograd.grad(f(x), x, g, create_graph=True)[0] for x, g in ((a, given), (v, weights))
+    )
+    torch.testing.assert_close(once.detach().values(), wanted.detach())
+    assert shares(a, once)
+    if wanted.requires_grad:
+        twice, of_values = (torch.autograd.grad((x * x).sum(), y)[0] for x, y in ((once, a), (wanted, v)))
+        torch.testing.assert_close(twice.values(), of_values)
+
+
+@pytest.mark.parametrize("name", ["sum", "difference", "product", "chain", "parts"])
+def test_gradients_that_share_values_are_added_up_apart(name):
+    f = {
+        "sum": lambda x, y: x + y,
+        "difference": lambda x, y: y - x,
+        "product": lambda x, y: x * y,
+        "chain": lambda x, y: (x * 1.0 + y) + x,
+        "parts": lambda x, y: scorch.map(x, torch.clone) + scorch.map(y, torch.clone),
+    }[name]
+    a = leaf()
+    b = scorch.map(a.detach(), lambda v: 2 * v).requires_grad_()
+    x, y = (t.detach().values().clone().requires_grad_() for t in (a, b))
+    given = scorch.map(a.detach(), torch.ones_like)
+    for _ in range(3):
+        f(a, b).sum().backward()
+        f(a, b).backward(given)
+        (x + y if name == "parts" else f(x, y)).sum().backward()
+    assert torch.equal(given.values(), torch.ones(4))
+    for grad, wanted in ((a.grad, x.grad), (b.grad, y.grad)):
+        assert torch.equal(grad.values(), 2 * wanted)
+
+
+def test_a_gradient_from_outside_is_not_added_to():
+    a, given, v = scorch.sparse(DENSE), scorch.sparse((DENSE != 0).float()), torch.ones(4, requires_grad=True)
+    w = torch.ones(4, requires_grad=True)
+    for _ in range(3):
+        (scorch.map(a, lambda _: v) + scorch.map(a, lambda _: w)).backward(given)
+    assert torch.equal(v.grad, 3 * torch.ones(4)) and torch.equal(v.grad, w.grad)
+    assert torch.equal(given.values(), torch.ones(4))
+
+
+def test_a_gradient_of_its_own_is_taken_as_it_is(monkeypatch):
+    made, a = [], leaf()
+    like = _C.like
+    monkeypatch.setattr(_C, "like", lambda a, values: made.append(values.data_ptr()) or like(a, values))
+    (3 * a).sum().backward()
+    assert a.grad._val.data_ptr() in made
+
+
 def test_values_written_behind_a_recorded_call_are_noticed():
     a = leaf()
     made = torch.sin(a)
@@ -172,7 +235,7 @@ def test_hooks_of_recorded_calls():
     made.to_dense().sum().backward()
     assert torch.equal(a.grad.to_dense(), 6 * (DENSE > 0).float())
     assert all(shares(a, grad) for grad in seen) and len(seen) == 2
-    assert len(packed) == 1 and torch.equal(packed[0], made.detach().values())
+    assert len(packed) == 2 and torch.equal(packed[1], a.detach().values())
 
 
 def test_recorded_calls_hold_no_values_that_gradients_do_not_read():

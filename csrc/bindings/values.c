@@ -133,21 +133,11 @@ static PyObject *alone(const sc_state *s, PyObject *a, bool *recorded)
     return answer ? values : NULL;
 }
 
-static PyObject *plain_values(PyObject *module, PyObject *a)
+/* Whether two tensors with these facts were made with the same structure, arrays and all. */
+static bool share_structure(const sc_state *s, PyObject *one, PyObject *other)
 {
-    const sc_state *s = PyModule_GetState(module);
-    bool recorded = false;
-    PyObject *values = Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1 ? alone(s, a, &recorded) : NULL;
-    if (values && !recorded) return Py_NewRef(values);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-}
-
-/* Whether two tensors were made with the same structure, arrays and all. */
-static bool share_structure(const sc_state *s, PyObject *a, PyObject *b)
-{
-    if (a == b) return true;
-    PyObject *one = sc_bind_facts(a), *other = sc_bind_facts(b),
-             *names = one && other ? PyDict_GetItemWithError(one, s->name.names) : NULL;
+    if (one == other) return true;
+    PyObject *names = one && other ? PyDict_GetItemWithError(one, s->name.names) : NULL;
     PyObject *const same[] = {s->name.format, s->name.shape};
     for (int i = 0; names && i < SC_LEN(same); i++) {
         PyObject *x = PyDict_GetItemWithError(one, same[i]), *y = PyDict_GetItemWithError(other, same[i]);
@@ -158,6 +148,18 @@ static bool share_structure(const sc_state *s, PyObject *a, PyObject *b)
         if (PyDict_GetItemWithError(one, name) != PyDict_GetItemWithError(other, name)) return false;
     }
     return names;
+}
+
+static PyObject *plain_values(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const sc_state *s = PyModule_GetState(module);
+    if (n < 1 || n > 2) return PyErr_Format(PyExc_TypeError, "expected plain_values(a[, structure])");
+    PyObject *a = args[0], *values = NULL;
+    bool recorded = false;
+    if (Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1) values = alone(s, a, &recorded);
+    if (values && n == 2 && !share_structure(s, args[1], sc_bind_facts(a))) values = NULL;
+    if (values && !recorded) return Py_NewRef(values);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 /* Whether an array of values that torch made can be held as it is. */
@@ -182,7 +184,9 @@ enum { NUMBERS = 1, PAIRS = 2 };
 static PyObject *second(const sc_state *s, PyObject *a, PyObject *b, long takes, bool *recorded)
 {
     if (PyLong_CheckExact(b) || PyFloat_CheckExact(b)) return takes & NUMBERS ? b : NULL;
-    if (!(takes & PAIRS) || Py_TYPE(b) != s->sparse.type || !share_structure(s, a, b)) return NULL;
+    if (!(takes & PAIRS) || Py_TYPE(b) != s->sparse.type ||
+        !share_structure(s, sc_bind_facts(a), sc_bind_facts(b)))
+        return NULL;
     return alone(s, b, recorded);
 }
 
@@ -259,8 +263,9 @@ PyMethodDef sc_values_methods[] = {
      "objects; record(f, a[, b]) is on_values where an operand requires a gradient; single[format]: whether "
      "it "
      "stores each entry once and nothing else"},
-    {"plain_values", plain_values, METH_O,
-     "plain_values(a) -> values of a SparseTensor that an eager call may compute with alone, or None"},
+    {"plain_values", (PyCFunction)(void (*)(void))plain_values, METH_FASTCALL,
+     "plain_values(a[, structure]) -> values of a SparseTensor, of this structure, that an eager call may "
+     "compute with alone, or None"},
     {"on_values", (PyCFunction)(void (*)(void))on_values, METH_FASTCALL,
      "on_values(f, a[, b, takes]) -> SparseTensor of f(values[, number or values]), or NotImplemented: more "
      "goes on; takes: 1 numbers, 2 SparseTensors of the same arrays"},

@@ -77,6 +77,7 @@ from .tensors import (
     is_alone,
     is_array,
     is_read_only,
+    is_sole,
     is_unfilled,
     new_wrapper,
     own,

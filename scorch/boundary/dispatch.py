@@ -56,6 +56,15 @@ def _detach(a: SparseTensor) -> SparseTensor:
     return a._like([x.detach() for x in arrays] if recorded else arrays)
 
 
+def _taken(a: SparseTensor) -> SparseTensor:
+    """``aten.detach``: so autograd takes a gradient for a ``.grad``, which it adds to in place.
+
+    There values that others have are copied."""
+    if _torch.in_backward() and not torch.is_grad_enabled() and not _torch.is_sole(a.__dict__):
+        return a._like([*a._arrays()[:-1], a._val.detach().clone()])
+    return _detach(a)
+
+
 def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: object) -> torch.Tensor:
     """A copy; on the meta device, where torch asks for the shape and type of results, a plain tensor."""
     if device is not None and device.type == "meta":
@@ -149,7 +158,7 @@ STRUCTURAL.update(
         aten.add.Tensor: _sum,
         aten._is_any_true.default: lambda a: a.any(),  # anomaly detection looks at gradients
         aten._local_scalar_dense.default: lambda a: a.to_dense().item(),  # of one entry
-        aten.detach.default: _detach,
+        aten.detach.default: _taken,
         aten.alias.default: _each(torch.Tensor.detach),
         aten.clone.default: _each(torch.clone),
         aten._to_copy.default: _to_copy,

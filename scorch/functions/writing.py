@@ -14,7 +14,7 @@ from .. import _torch
 from ..tensor.entries import coordinates, same_structure
 from ..tensor.index import lookup, setitem
 from ..tensor.sparsetensor import SparseTensor, partwise
-from ..tensor.values import filled, needs_grad, padding, refuse_read_only
+from ..tensor.values import filled, needs_grad, padding, refuse_read_only, values_as_held
 from . import kernels
 
 _MEETS = {"__imul__", "__iand__", "mul_", "multiply_", "logical_and_", "bitwise_and_", "masked_fill_"}  # by A
@@ -66,7 +66,7 @@ def values_at(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
     """The same of an x that is dense or sparse; its own values where both have one structure."""
     if not isinstance(x, SparseTensor):
         return gather(a, x)
-    return x.values() if same_structure(a, x) else looked_up(a, x)
+    return values_as_held(x) if same_structure(a, x) else looked_up(a, x)
 
 
 def stored(a: SparseTensor, x: object, name: str) -> object:

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from ..boundary import below
     from ..functions import expressions, multiply, parts, pointwise, products, writing
     from ..tools import choice, pictures, plan, profiling, reorder, tune
-    from . import composed, conversion, index, layouts, rules, values
+    from . import composed, conversion, derivatives, index, layouts, rules, values
 
 _PATHS = {
     "below": "scorch.boundary.below",
     "conversion": "scorch.tensor.conversion",
+    "derivatives": "scorch.tensor.derivatives",
     "expressions": "scorch.functions.expressions",
     "index": "scorch.tensor.index",
     "layouts": "scorch.tensor.layouts",
@@ -41,9 +42,9 @@ _LATER = {  # at the first use
     "tune": "scorch.tools.tune",
 }
 __all__ = [
-    "below", "choice", "composed", "conversion", "expressions", "find_all", "index", "layouts", "multiply",
-    "parts", "pictures", "plan", "pointwise", "products", "profiling", "reorder", "rules", "saved", "tune",
-    "values", "writing",
+    "below", "choice", "composed", "conversion", "derivatives", "expressions", "find_all", "index",
+    "layouts", "multiply", "parts", "pictures", "plan", "pointwise", "products", "profiling", "reorder",
+    "rules", "saved", "tune", "values", "writing",
 ]  # fmt: skip
 
 

@@ -842,5 +842,5 @@ class SparseTensor(_Tensor):
 
 
 _torch.entries(vars(SparseTensor))
-_torch.adopt(SparseTensor, lambda *call: rooms.values.on_values(*call), core_of, SINGLE)
+_torch.adopt(SparseTensor, lambda *call: rooms.derivatives.on_values(*call), core_of, SINGLE)
 _torch.refuse_scripts(SparseTensor)

@@ -63,7 +63,7 @@ class _Values(_torch.AutogradNode):
             _torch.refuse_batched()
         if grad._is_zerotensor():  # without memory, as of sgn
             grad = torch.zeros_like(grad)
-        return _of_structure(ctx.structure, grad.contiguous())
+        return of_structure(ctx.structure, grad.contiguous())
 
 
 def _detached(values: torch.Tensor) -> torch.Tensor:
@@ -106,7 +106,7 @@ class _View(_torch.AutogradNode):
     def backward(ctx, grad):
         if grad is None:
             return None
-        return _of_structure(ctx.structure, values_of_grad(ctx.structure, ctx.count, grad))
+        return of_structure(ctx.structure, values_of_grad(ctx.structure, ctx.count, grad))
 
 
 def same_arrays(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -117,10 +117,12 @@ def same_arrays(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def values_of_grad(structure: dict[str, Any], count: int, grad: torch.Tensor) -> torch.Tensor:
     """The values of a gradient at the entries of a structure; users may give any tensor of its shape."""
+    if not _torch.is_compiling() and (plain := _C.plain_values(grad, structure)) is not None:
+        return plain
     # Arrays of a graph are not known; torch.compile sees to it that gradients fit.
     if isinstance(grad, SparseTensor) and (_torch.in_graph() or same_arrays(structure, grad.__dict__)):
-        return values_of(grad)
-    like = _of_structure(structure, torch.empty(count, dtype=grad.dtype, device="cpu"))
+        return values_as_held(grad)
+    like = of_structure(structure, torch.empty(count, dtype=grad.dtype, device="cpu"))
     return rooms.writing.values_at(like, grad)
 
 
@@ -200,7 +202,7 @@ def renewed(a: SparseTensor, values: torch.Tensor) -> SparseTensor:
     return _Make.apply(values, partial(_C.like, a.__dict__))
 
 
-def _of_structure(structure: dict[str, Any], values: torch.Tensor) -> SparseTensor:
+def of_structure(structure: dict[str, Any], values: torch.Tensor) -> SparseTensor:
     """The SparseTensor of what ``_C.structure`` has kept, and of values, perhaps differentiably."""
     text, names = structure["_fmt"], structure["_names"]
     if not values.requires_grad and is_plain(values) and not is_composed(text):
@@ -209,20 +211,17 @@ def _of_structure(structure: dict[str, Any], values: torch.Tensor) -> SparseTens
     return assemble(layout(text, structure["_ndim"]), structure["_shape"], arrays)
 
 
-def on_values(f: Callable, a: SparseTensor, b: Any = None) -> SparseTensor:
-    """What ``_C.on_values`` gives where an operand requires a gradient: f between two nodes."""
-    x = _values(a)
-    if b is None:
-        return renewed(a, f(x))
-    if b.__class__ is SparseTensor:
-        b = x if b is a else _values(b)
-    return renewed(a, f(x, b))
-
-
 def plain_values(a: torch.Tensor) -> torch.Tensor | None:
     """The values of a themselves, each once and none of them padding, where a call on them is eager and
     nothing records, transforms, traces or validates it; else None."""
     return None if torch.compiler.is_dynamo_compiling() else _C.plain_values(a)
+
+
+def values_as_held(a: torch.Tensor) -> torch.Tensor:
+    """The values of a, if they are plain the object that a has: as a gradient torch does not take what others
+    have for a ``.grad``, which it adds to in place."""
+    plain = plain_values(a)
+    return values_of(a) if plain is None else plain
 
 
 # ---- operands ----
