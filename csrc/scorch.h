@@ -397,6 +397,7 @@ void sc_stats_get(sc_stats *);
 /* Facts about this process as lines "key: value": cpu, features, vector bytes,
  * compiler, cache directory and its state, bundle, threads. Truncated to size. */
 int sc_info(char *out, size_t size, sc_err *);
+int sc_vector_bytes(void); /* of the vectors that kernels are compiled for: 16, 32 or 64 */
 /* Kernels built into the library (written by scorchc --bundle): registers them, once. */
 void sc_bundle_register(void);
 int sc_clear_cache(int64_t *removed, sc_err *);

@@ -34,7 +34,6 @@
 #define WINDOW 1024
 #define MANY_ROWS (64 * WINDOW)
 #define LEAST_ROWS (4 * WINDOW)
-#define LANES 8  /* rows of a slice, where they are derived */
 #define BLOCK 16 /* entries of full blocks that are faster than slices, and need no look at values */
 
 static bool is_sliced(const sc_format *f)
@@ -374,8 +373,9 @@ static void count(sc_core *all, const sc_core *c)
     const bool blocks = all->in_place.rows * all->in_place.columns >= BLOCK;
     const double found = blocks ? 0 : sc_census_diagonals(&c->t);
     all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
-    const int window = blocks || all->shared > 0 ? 0 : window_of(c);
-    all->window = window && sorted_pays(c, sc_census_padding(&c->t, LANES, window)) ? (uint16_t)window : 0;
+    const int window = blocks || all->shared > 0 ? 0 : window_of(c),
+              lanes = sc_vector_bytes() / (int)sizeof(float);
+    all->window = window && sorted_pays(c, sc_census_padding(&c->t, lanes, window)) ? (uint16_t)window : 0;
     all->counted_of = all->generation;
 }
 

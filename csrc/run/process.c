@@ -14,5 +14,11 @@ static void start(void)
 
 void sc_process_start(void) { pthread_once(&once, start); }
 
+int sc_vector_bytes(void)
+{
+    sc_process_start();
+    return sc_this_process.target.vector_bytes;
+}
+
 void sc_dense_install(sc_dense_multiply *f, bool swift)
 { sc_this_process.multiply = f, sc_this_process.swift = swift; }

@@ -9,7 +9,7 @@
 #define SMALLCUT 64  /* coordinates in a cut: from this size .. */
 #define LARGECUT 128 /* .. to this, by doubling */
 #define FEWSUMS 4    /* of a row of bits, where a quarter of all places have entries */
-#define SORTED 32    /* bytes of the vectors for which rows are sorted by length */
+#define SORTED 32    /* bytes of the vectors, or more, for which rows are sorted by length */
 #define FEWROWS 8    /* of a block, whose sums stand in registers, a vector each */
 
 /* Where a format has dense levels over indices of the result, then a compressed one that is summed: *to is that format
@@ -52,12 +52,11 @@ static bool in_slices(const Tensor *t, sc_format *to)
     return true;
 }
 
-/* Rows that are about as long as others near them: a slice has a lane for each. Where vectors have 64 bytes csr, whose batches
- * of rows read as many numbers at coordinates at a time, is as fast. */
+/* Rows that are about as long as others near them: a slice has a lane for each. */
 static bool in_sorted(const Prog *p, const Tensor *t, sc_format *to)
 {
     const int last = t->format.nlevel - 1;
-    if (!t->often.window || last < 1 || p->vector_bytes != SORTED) return false;
+    if (!t->often.window || last < 1 || p->vector_bytes < SORTED) return false;
     *to = t->format;
     to->level[last].kind = SC_SELL;
     to->level[last].width = p->vector_bytes / (int)sizeof(float);
