@@ -78,7 +78,6 @@ from .tensors import (
     is_array,
     is_read_only,
     is_sole,
-    is_unfilled,
     new_wrapper,
     own,
     protected,
@@ -101,4 +100,5 @@ from .tracing import (
     single_level,
     unmark_dynamic,
     untraced,
+    with_memory,
 )

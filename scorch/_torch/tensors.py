@@ -176,11 +176,6 @@ def as_tensor(x: object, dtype: torch.dtype | None = None) -> torch.Tensor:
     return torch.as_tensor(x, dtype=dtype, device="cpu")
 
 
-def is_unfilled(x: object) -> bool:
-    """Whether x is a tensor of zeros that torch has no memory for."""
-    return isinstance(x, torch.Tensor) and x._is_zerotensor()
-
-
 def find_room(n: int, each: int, what: str, instead: str = "") -> None:
     """Raises MemoryError where the system has no room for n of ``what``, of so many bytes each.
 

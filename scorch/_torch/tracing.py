@@ -121,6 +121,13 @@ def between_graphs(f: F) -> F:
     return f
 
 
+def with_memory(x: Any) -> Any:
+    """x; zeros that torch has no memory for, as the derivative of a sign, get theirs."""
+    if x.__class__ is not torch.Tensor or not x._is_zerotensor():
+        return x
+    return torch.zeros(x.shape, dtype=x.dtype, device=x.device)
+
+
 def mark_dynamic(array: torch.Tensor) -> None:
     """Lets torch.compile treat the length of a component array as dynamic from the first call."""
     array._dynamo_weak_dynamic_indices = {0}
@@ -139,7 +146,13 @@ class AutogradNode(torch.autograd.function._SingleLevelFunction):
     """A node that is recorded at one level: functorch starts no machinery of its own for it."""
 
     def __init_subclass__(cls) -> None:
-        between_graphs(cls.backward)
+        backward = cls.backward
+
+        @wraps(backward)
+        def on_memory(ctx: Any, *grads: Any) -> Any:
+            return backward(ctx, *map(with_memory, grads))
+
+        cls.backward = staticmethod(between_graphs(on_memory))
 
     @staticmethod
     def _compiled_autograd_key(ctx):

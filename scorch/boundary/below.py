@@ -65,10 +65,8 @@ _OWN = {
 
 # ---- how they are called ----
 def _filled(x: object) -> object:
-    """x; zeros that torch has no memory for, as tangents may be, get theirs."""
-    if isinstance(x, list | tuple):
-        return type(x)(map(_filled, x))
-    return torch.zeros(x.shape, dtype=x.dtype, device=x.device) if _torch.is_unfilled(x) else x
+    """x; tangents may be zeros that torch has no memory for."""
+    return type(x)(map(_filled, x)) if isinstance(x, list | tuple) else _torch.with_memory(x)
 
 
 def _fresh(x: object) -> object:

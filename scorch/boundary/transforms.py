@@ -26,6 +26,11 @@ def _like(x: SparseTensor, arrays: list[torch.Tensor]) -> SparseTensor:
     return assembled(x._fmt, tuple(x._shape), *arrays)
 
 
+def _with_memory(x: torch.Tensor) -> torch.Tensor:
+    """What leaves a level, and not zeros that this level has wrapped."""
+    return x if _torch.is_wrapped(x) else _torch.beneath_transforms(_torch.with_memory, x)
+
+
 def _wrap(plainly: Callable) -> Callable:
     def wrap(x: torch.Tensor, level: int) -> torch.Tensor:
         if not isinstance(x, SparseTensor):
@@ -39,7 +44,7 @@ def _unwrap(plainly: Callable) -> Callable:
     def unwrap(x: torch.Tensor, level: int) -> torch.Tensor:
         if not isinstance(x, SparseTensor):
             return plainly(x, level)
-        return _like(x, [plainly(array, level) for array in x._arrays()])
+        return _like(x, [_with_memory(plainly(array, level)) for array in x._arrays()])
 
     return unwrap
 

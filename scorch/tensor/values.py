@@ -61,8 +61,6 @@ class _Values(_torch.AutogradNode):
             return None
         if _torch.is_legacy_batchedtensor(grad):
             _torch.refuse_batched()
-        if grad._is_zerotensor():  # without memory, as of sgn
-            grad = torch.zeros_like(grad)
         return of_structure(ctx.structure, grad.contiguous())
 
 

@@ -1,0 +1,75 @@
+"""Gradients that are zeros without memory, as torch has for derivatives of signs."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import scorch
+
+DENSE = torch.tensor([[0.0, 2, 0], [1, 0, 3]])
+ONES = torch.ones(3, 2)
+OF_DENSE = {
+    "A @ x": lambda A, x: A @ x,
+    "einsum": lambda A, x: scorch.einsum("ij,jk->ik", A, x),
+    "linear": lambda A, x: F.linear(x.T, A),
+    "addmm": lambda A, x: torch.addmm(torch.zeros(2, 2), A, x),
+    "A.T @ x": lambda A, x: A.T @ x[:2],
+    "x @ A": lambda A, x: x.T[:, :2] @ A,
+    "A * x": lambda A, x: (A * x.T).values(),
+    "A + x": lambda A, x: A + x.T,
+}
+OF_SPARSE = {
+    "A @ x": lambda A: A @ ONES,
+    "sum": lambda A: A.sum(1),
+    "dense": lambda A: A.to_dense(),
+    "cat": lambda A: torch.cat([A, A]) @ ONES,
+    "known": lambda A: torch.square(A).sum(1),
+    "A @ A.T": lambda A: (A @ A.T).sum(1),
+    "rows": lambda A: A[:1] @ ONES,
+    "csc": lambda A: A.convert("csc") @ ONES,
+    "parts": lambda A: A.convert("csr of rows(> 1) + csr") @ ONES,
+    "maximum": lambda A: A.amax(1),
+}
+
+
+def first(f, x):
+    torch.sgn(f(x)).sum().backward()
+    return x.grad
+
+
+def second(f, x):
+    (once,) = torch.autograd.grad(f(x).abs().sum(), x, create_graph=True)
+    (once * (DENSE != 0) if once.shape == DENSE.shape else once).sum().backward()
+    return x.grad
+
+
+@pytest.mark.parametrize("order", [first, second])
+@pytest.mark.parametrize("name", OF_DENSE)
+def test_of_dense_operands(name, order):
+    x = ONES.clone().requires_grad_()
+    assert torch.equal(order(lambda x: OF_DENSE[name](scorch.sparse(DENSE), x), x), torch.zeros(3, 2))
+
+
+@pytest.mark.parametrize("order", [first, second])
+@pytest.mark.parametrize("name", OF_SPARSE)
+def test_of_sparse_operands(name, order):
+    grad = order(OF_SPARSE[name], scorch.sparse(DENSE).requires_grad_())
+    dense = order(OF_SPARSE[name], DENSE.clone().requires_grad_()) if name not in ("csc", "parts") else None
+    wanted = torch.zeros(2, 3) if dense is None else torch.where(DENSE != 0, dense, 0)
+    assert torch.equal(grad.to_dense(), wanted)
+
+
+def test_in_transforms():
+    A, x = scorch.sparse(DENSE), torch.ones(3)
+    hessian = torch.autograd.functional.hessian(lambda x: F.l1_loss(A @ x, torch.zeros(2)), x)
+    assert torch.equal(hessian, torch.zeros(3, 3))
+    assert torch.equal(torch.func.hessian(lambda x: (A @ x).abs().sum())(x), torch.zeros(3, 3))
+    assert torch.equal(torch.func.grad(lambda x: torch.sgn(A @ x).sum())(x), torch.zeros(3))
+    grad = torch.func.grad(lambda A: torch.sgn(A).sum())(A)
+    assert torch.equal(grad.to_dense(), torch.zeros(2, 3)) and torch.equal((A - grad).to_dense(), DENSE)
+
+
+def test_of_layers():
+    layer, x = scorch.nn.Linear.from_dense(torch.nn.Linear(3, 2)), torch.ones(4, 3, requires_grad=True)
+    torch.sgn(layer(x)).sum().backward()
+    assert not x.grad.any() and not layer.bias.grad.any()
