@@ -565,3 +565,27 @@ def test_entries_and_parts_follow_writes_and_are_whole_matrices():
     ):
         with pytest.raises(IndexError):
             a[index]
+
+
+JOINS = {
+    "cat": lambda a: torch.cat([a, a]),
+    "columns": lambda a: torch.cat([a, a], 1),
+    "one": lambda a: torch.cat([a]),
+    "blocks": lambda a: torch.block_diag(a, a),
+    "repeated": lambda a: a.repeat(2, 1),
+    "stack": lambda a: torch.stack([a, a]).sum(0),
+    "coo": lambda a: torch.cat([a.convert("coo")] * 2),
+    "parts": lambda a: scorch.parts(a, a),
+}
+
+
+@pytest.mark.parametrize("name", JOINS)
+@pytest.mark.parametrize("entries", [False, True])
+def test_joins_without_entries_keep_their_gradients_differentiable(name, entries):
+    a = scorch.sparse(torch.eye(3) if entries else torch.zeros(3, 3)).requires_grad_()
+    x = torch.ones(6, 2, requires_grad=True)
+    made = JOINS[name](a)
+    (grad,) = torch.autograd.grad((made @ x[: made.shape[1]]).sum(), a, create_graph=True)
+    assert grad.requires_grad
+    grad.sum().backward()
+    assert x.grad is None or x.grad.any() == entries

@@ -19,7 +19,7 @@ from .entries import Entries, add_up, build, canonical, find, is_longer, places,
 from .format import MOST, Format, Layout, arrays, bound, composed_of, fills, layout, pads, repeats
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
-from .values import assemble, bytes_kept, tracked, versions
+from .values import assemble, bytes_kept, in_a_row, tracked, versions
 
 _WHOLE = "to_dense to_torch to_sparse to_sparse_coo to_scipy reorder"  # methods that begin with csr
 
@@ -342,5 +342,5 @@ def parts(*tensors: SparseTensor) -> SparseTensor:
         dtype = torch.promote_types(dtype, piece.dtype)
     form = layout(composed_of([piece._fmt for piece in pieces]), 2)
     structure = [array for piece in pieces for array in piece._arrays()[:-1]]
-    values = torch.cat([piece.values().to(dtype) for piece in pieces])
+    values = in_a_row([piece.values().to(dtype) for piece in pieces])
     return assemble(form, pieces[0]._shape, [*structure, values])

@@ -37,7 +37,7 @@ from .index import axes, axis, index_select, narrow, select_all
 from .making import of_torch, sparse
 from .matrices import joined, joins, reorders, reshaped, reshapes, selects, triangle
 from .sparsetensor import SparseTensor, rank
-from .values import assemble, tracked
+from .values import assemble, in_a_row, tracked
 
 
 # ---- joining ----
@@ -96,7 +96,7 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
         )
         at += t.shape[dim]
     indices = torch.cat([i for i, _ in parts], 1)
-    values = torch.cat([v.to(dtype) for _, v in parts])
+    values = in_a_row([v.to(dtype) for _, v in parts])
     return build(canonical(shape, indices, values), kept_format(first, range(first._ndim)), index)
 
 
@@ -177,7 +177,7 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
         rows, columns = rows + t.shape[0], columns + t.shape[1]
     dtype, index = _common(tensors)
     indices = torch.cat([i for i, _ in parts], 1)
-    values = torch.cat([v.to(dtype) for _, v in parts])
+    values = in_a_row([v.to(dtype) for _, v in parts])
     return build(Entries((rows, columns), indices, values), format, index)
 
 

@@ -12,7 +12,7 @@ from .cutting import Place, Selection, cut, is_whole, length
 from .entries import fitting_index, is_listed, is_longer, kept_format
 from .format import layout
 from .sparsetensor import SparseTensor, core_of, sound
-from .values import assemble, needs_grad
+from .values import assemble, in_a_row, needs_grad
 from .wrapping import fresh
 
 Arrays = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # pos, crd and values
@@ -137,7 +137,7 @@ def joined(
     if dtype in MOVED and not recorded:
         sides = [(pos, crd, own, at) for (pos, crd, at), own in zip(found, values, strict=True)]
         return _matrix("csr", shape, _C.joined(sides, below))
-    values, sizes = torch.cat(values), [len(own) for own in values]
+    values, sizes = in_a_row(values), [len(own) for own in values]
     if below:
         pos, crd, _ = _C.joined([(pos, crd, None, at) for pos, crd, at in found], True)
         return _matrix("csr", shape, (pos, crd, values))

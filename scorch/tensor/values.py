@@ -222,6 +222,13 @@ def values_as_held(a: torch.Tensor) -> torch.Tensor:
     return values_of(a) if plain is None else plain
 
 
+def in_a_row(parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Values of several tensors one after the other, differentiably."""
+    if not torch.compiler.is_dynamo_compiling() and needs_grad(*parts) and not all(map(len, parts)):
+        return torch.cat([x.unsqueeze(1) for x in parts]).squeeze(1)  # torch forgets vectors without elements
+    return torch.cat(parts)
+
+
 # ---- operands ----
 def as_dense(a: torch.Tensor) -> torch.Tensor:
     """A SparseTensor of dense levels as the dense tensor that its values are; any other as it is."""
