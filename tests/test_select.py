@@ -589,3 +589,39 @@ def test_joins_without_entries_keep_their_gradients_differentiable(name, entries
     assert grad.requires_grad
     grad.sum().backward()
     assert x.grad is None or x.grad.any() == entries
+
+
+WRAPS = {
+    "index_fill": lambda a, i: a.index_fill(0, i, 0.0),
+    "take": lambda a, i: torch.take(a, i),
+    "take_along_dim": lambda a, i: torch.take_along_dim(a, i.expand(3, 1), 1),
+    "index_put": lambda a, i: a.index_put((i, i), torch.ones(1)),
+    "put": lambda a, i: a.put(i, torch.ones(1)),
+    "A[i]": lambda a, i: a[i],
+}
+DOES_NOT = {
+    "embedding": lambda a, i: torch.nn.functional.embedding(i, a),
+    "index_select": lambda a, i: a.index_select(1, i),
+    "index_select of rows": lambda a, i: torch.index_select(a, 0, i.int()),
+    "gather": lambda a, i: a.gather(1, i.expand(3, 1)),
+    "scatter": lambda a, i: a.scatter(1, i.expand(3, 1), 9.0),
+    "scatter_add": lambda a, i: a.scatter_add(1, i.expand(3, 1), torch.ones(3, 1)),
+    "scatter_reduce": lambda a, i: a.scatter_reduce(1, i.expand(3, 1), torch.ones(3, 1), "sum"),
+    "index_add": lambda a, i: a.index_add(0, i, a[:1]),
+    "index_copy": lambda a, i: a.index_copy(0, i, a[:1]),
+    "index_reduce": lambda a, i: a.index_reduce(0, i, a[:1], "prod"),
+}
+
+
+@pytest.mark.parametrize("name", WRAPS | DOES_NOT)
+def test_numbers_below_zero_count_from_the_end_where_they_do_in_torch(name):
+    f, dense, last = (WRAPS | DOES_NOT)[name], torch.eye(3) * torch.arange(1.0, 4), torch.tensor([-1])
+    a = scorch.sparse(dense)
+    if name in WRAPS:
+        made = f(a, last)
+        assert torch.equal(made.to_dense() if scorch.is_sparse(made) else made, f(dense, last))
+        return
+    f(a, torch.tensor([2]))
+    for x in (dense, a):
+        with pytest.raises((IndexError, RuntimeError), match="out of (range|bounds)|out of DATA bounds"):
+            f(x, last)

@@ -172,7 +172,8 @@ static PyObject *marked(const sc_state *s, const sc_borrowed *mask)
     return sc_dense_object(s->dl, m);
 }
 
-/* inside(list or mask, extent) -> the coordinates that are named, those below zero counted from the end */
+/* inside(list or mask, extent[, wraps]) -> the coordinates that are named, those below zero, where they may be, counted
+ * from the end */
 static PyObject *module_inside(PyObject *module, PyObject *args)
 {
     const sc_state *s = PyModule_GetState(module);
@@ -180,7 +181,8 @@ static PyObject *module_inside(PyObject *module, PyObject *args)
     long long extent;
     sc_borrowed b;
     bool below = false;
-    if (!PyArg_ParseTuple(args, "OL", &x, &extent) || sc_bind_read(s, x, &b)) return NULL;
+    int wraps = 1;
+    if (!PyArg_ParseTuple(args, "OL|p", &x, &extent, &wraps) || sc_bind_read(s, x, &b)) return NULL;
     if (b.t.format.ndim != 1 || (b.t.dtype != SC_I64 && b.t.dtype != SC_BOOL) || !b.contiguous)
         return sc_bind_refuse("expected a contiguous vector of int64 or bool"), NULL;
     if (b.t.dtype == SC_BOOL && b.n != extent)
@@ -189,7 +191,7 @@ static PyObject *module_inside(PyObject *module, PyObject *args)
     const int64_t *list = b.t.view.val;
     for (int64_t i = 0; i < b.n; i++) {
         below |= list[i] < 0;
-        if (list[i] < -extent || list[i] >= extent)
+        if (list[i] < (wraps ? -extent : 0) || list[i] >= extent)
             return PyErr_Format(PyExc_IndexError, "index %lld is out of range for an extent of %lld",
                                 (long long)list[i], extent);
     }
@@ -367,7 +369,9 @@ static PyObject *module_joined(PyObject *module, PyObject *args)
 
 PyMethodDef sc_select_methods[] = {
     {"inside", module_inside, METH_VARARGS,
-     "inside(list or mask, extent) -> the coordinates that are named, those below zero counted from the end"},
+     "inside(list or mask, extent[, wraps]) -> the coordinates that are named, those below zero, where they "
+     "may "
+     "be, counted from the end"},
     {"joined", module_joined, METH_VARARGS,
      "joined(list of (pos, crd, values or None, first column), below) -> (pos, crd, values): beside or "
      "below"},

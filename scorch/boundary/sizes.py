@@ -91,8 +91,9 @@ def _runs_fake(lengths):
     return lengths.new_empty(n, dtype=torch.int64), lengths.new_empty(n, dtype=torch.int64)
 
 
-def _inside(index: torch.Tensor, extent: int) -> torch.Tensor:
-    if index.numel() and not (-extent <= int(index.min()) and int(index.max()) < extent):
+def _inside(index: torch.Tensor, extent: int, wraps: bool) -> torch.Tensor:
+    low = -extent if wraps else 0
+    if index.numel() and not (low <= int(index.min()) and int(index.max()) < extent):
         raise IndexError(f"an index is out of range for a dimension of extent {extent}")
     return torch.where(index < 0, index + extent, index)
 
@@ -114,7 +115,9 @@ operator(
     lambda mask: mask.new_empty(unknown_size(), dtype=torch.int64),
 )
 operator(
-    "inside(Tensor index, SymInt extent) -> Tensor", _inside, lambda index, extent: torch.empty_like(index)
+    "inside(Tensor index, SymInt extent, bool wraps) -> Tensor",
+    _inside,
+    lambda index, extent, wraps: torch.empty_like(index),
 )
 operator(
     "sought(Tensor pos, Tensor crd, Tensor row, Tensor column) -> Tensor",

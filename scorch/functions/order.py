@@ -326,7 +326,7 @@ def gather(input: SparseTensor, dim: int, index: torch.Tensor, *, sparse_grad: b
 def take(input: SparseTensor, index: torch.Tensor) -> torch.Tensor:
     """``torch.take``: dense, of the shape of the index."""
     input = input if input._ndim else input.reshape(1)
-    index = positions("take", index, input.numel())
+    index = positions("take", index, input.numel(), True)
     return lookup(input, [w.view(index.shape) for w in unravel(index.reshape(-1), input.shape)])
 
 
@@ -340,6 +340,7 @@ def take_along_dim(input: SparseTensor, indices: torch.Tensor, dim: int | None =
         [1 if d == dim else n for d, n in enumerate(indices.shape)],
     ))  # fmt: skip
     shape[dim] = indices.shape[dim]
+    indices = positions("take_along_dim", indices, input.shape[dim], True)
     whole = [input.shape[d] if d == dim else n for d, n in enumerate(shape)]
     given = input if list(input.shape) == whole else input.expand(whole)
     return gather(given, dim, indices.expand(shape))

@@ -248,7 +248,7 @@ def index_fill(
 ) -> torch.Tensor:
     """``torch.index_fill``, sparse: the number 0 is stored nowhere, any other in all that it fills."""
     dim = axis(dim, input._ndim)
-    index, _ = distinct(positions("index_fill", index.reshape(-1), input.shape[dim]))
+    index, _ = distinct(positions("index_fill", index.reshape(-1), input.shape[dim], True))
     kept = _cleared(input, dim, index)
     if isinstance(value, Number) and value == 0:
         return _merged(input, kept, kept.indices[:, :0], kept.values[:0])
@@ -337,7 +337,7 @@ def index_put(
     if not at or len(at) > input._ndim:
         raise IndexError(f"index_put: expected 1 to {input._ndim} indices, got {len(at)}")
     at = torch.broadcast_tensors(
-        *(positions("index_put", x, n) for x, n in zip(at, input.shape, strict=False))
+        *(positions("index_put", x, n, True) for x, n in zip(at, input.shape, strict=False))
     )
     rest = tuple(input.shape[len(at) :])
     shape = (*at[0].shape, *rest)
@@ -352,5 +352,5 @@ def put(
     input: SparseTensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False
 ) -> torch.Tensor:
     """``torch.put``, sparse: places count in row-major order."""
-    key = positions("put", index.reshape(-1), input.numel())
+    key = positions("put", index.reshape(-1), input.numel(), True)
     return _changed(input, key, (_add if accumulate else _overwrite)(_flat(source)))

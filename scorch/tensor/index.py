@@ -39,11 +39,14 @@ from .values import assemble, needs_grad, refuse_read_only
 
 
 # ---- what an index says ----
-def positions(name: str, index: torch.Tensor, extent: int) -> torch.Tensor:
-    """An index of a function of torch as int64, in range."""
+def positions(name: str, index: torch.Tensor, extent: int, wraps: bool = False) -> torch.Tensor:
+    """An index of a function of torch as int64, in range; wraps: numbers below zero count from the end."""
     if index.dtype not in (torch.int32, torch.int64):
         raise TypeError(f"{name}: expected an index of int32 or int64, got {index.dtype}: call .long() first")
-    return torch.ops.scorch.inside(index.long(), extent)
+    index = index.long()
+    if index.dim() == 1 and not _torch.is_tracing(index):
+        return _C.inside(index.contiguous(), extent, wraps)
+    return torch.ops.scorch.inside(index, extent, wraps)
 
 
 def as_selection(item: object, extent: int, dim: int) -> Selection:
@@ -80,7 +83,7 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
         raise IndexError(f"expected integers or a mask as index of dimension {dim}, got {item.dtype}")
     item = item.long()
     if _torch.is_compiling():
-        return torch.ops.scorch.inside(item, extent)
+        return torch.ops.scorch.inside(item, extent, True)
     if item.dim() == 1 and not _torch.is_tracing(item):
         return _C.inside(item.contiguous(), extent)
     if item.numel() and not (-extent <= int(item.min()) and int(item.max()) < extent):
@@ -380,7 +383,9 @@ def index_select(input: SparseTensor, dim: int, index: torch.Tensor) -> torch.Te
         )
     if not input._ndim:
         return index_select(input.reshape(1), dim, index).reshape(())
-    return along(input, dim, index.reshape(-1))
+    return along(
+        input, dim, positions("index_select", index.reshape(-1), input.shape[axis(dim, input._ndim)])
+    )
 
 
 def embedding(
