@@ -282,3 +282,29 @@ def test_values_that_are_complex():
     for call in calls:
         with pytest.raises(TypeError, match="real type"):
             call()
+
+
+ASSIGNED = {
+    "row": 2, "last row": -1, "rows": slice(1, 4), "all rows": slice(0, 6), "steps": slice(0, 6, 2),
+    "entry": (3, 4), "entry from the end": (-3, -1), "row of a pair": (2, slice(None)),
+    "columns": (slice(None), slice(1, 3)), "column": (slice(2, 5), 1), "list": torch.tensor([4, 0]),
+    "mask": torch.arange(6) % 3 == 1, "rest": (1, ...), "new": (None, 2), "no rows": slice(3, 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)"])
+@pytest.mark.parametrize("name", ASSIGNED)
+def test_parts_are_written_through(name, format):
+    index, dense = ASSIGNED[name], torch.arange(1.0, 31).view(6, 5) * (torch.arange(30).view(6, 5) % 7 != 3)
+    dense = torch.cat([dense, torch.zeros(6, 1)], 1)
+    a = scorch.sparse(dense).convert(format)
+    view, values, version = a.detach(), a.values(), a._val._version
+    wanted = dense.clone()
+    wanted[index] *= 3
+    a[index] = a[index] * 3
+    assert torch.equal(a.to_dense(), wanted) and torch.equal(view.to_dense(), wanted)
+    assert a.values().data_ptr() == values.data_ptr()
+    assert a._val._version > version or name == "no rows"
+    wanted[index] = 0
+    a[index] = 0
+    assert torch.equal(a.to_dense(), wanted) and torch.equal(a @ torch.ones(6), wanted @ torch.ones(6))

@@ -34,7 +34,7 @@ from .entries import (
 from .format import layout
 from .matrices import select_matrix, selects
 from .picking import picked
-from .sparsetensor import SparseTensor, partwise, sound
+from .sparsetensor import SINGLE, SparseTensor, partwise, sound
 from .values import assemble, needs_grad, refuse_read_only
 
 
@@ -267,6 +267,10 @@ def setitem(a: torch.Tensor, index: object, value: object) -> None:
     refuse_read_only("A[...] = value", a)
     if not a.is_coalesced():
         raise ValueError("A[...] = value: entries are stored several times: call A.coalesce() first")
+    if value.__class__ in (int, float) and (entry := _entry_alone(a, index)) is not None:
+        entry.fill_(value)
+        return
+    a, index = _rows_alone(a, index)
     where = _named(a, index)
     shape, there, at = _stored_of(a, where) if where is not None else _stored_in(a, index)
     given = _assigned(value, shape, there, a.dtype)
@@ -274,6 +278,26 @@ def setitem(a: torch.Tensor, index: object, value: object) -> None:
         which = f"an entry of the part {list(shape)}" if where is None else _first_missing(a, where)
         raise ValueError(f"A[...] = value: {which} is not stored; {_FIXED}")
     a._val[at] = given
+
+
+def _entry_alone(a: SparseTensor, index: object) -> torch.Tensor | None:
+    """What two integers name, a view, where csr stores it."""
+    named = index.__class__ is tuple and [x.__class__ for x in index] == [int, int]
+    entry = common(a, index) if named and (a._fmt, a._ndim) == ("csr", 2) else None
+    return entry if entry is not None and entry._is_view() else None
+
+
+def _rows_alone(a: SparseTensor, index: object) -> tuple[SparseTensor, object]:
+    """Rows of csr that an index begins with, over the values of a, and the index in them; else both as given."""
+    first, *rest = index if index.__class__ is tuple and index else (index,)
+    if first.__class__ not in (int, slice) or (a._fmt, a._ndim) != ("csr", 2) or not _C.plain():
+        return a, index
+    rows = as_selection(first, a._shape[0], 0)
+    if rows.__class__ is int:
+        return a[rows : rows + 1], (0, *rest)
+    if rows.step != 1 or not 0 < rows.stop - rows.start < a._shape[0]:
+        return a, index
+    return a[rows], (slice(None), *rest)
 
 
 def _stored_of(a: SparseTensor, where: Sequence[torch.Tensor]) -> tuple:
@@ -285,7 +309,8 @@ def _stored_of(a: SparseTensor, where: Sequence[torch.Tensor]) -> tuple:
 
 def _stored_in(a: SparseTensor, index: object) -> tuple:
     """The same for a part of A, which is taken of the numbers of its values."""
-    numbers, stored = torch.arange(1, a._val.shape[0] + 1, device="cpu"), coordinates(a)[1]
+    numbers = torch.arange(1, a._val.shape[0] + 1, device="cpu")
+    stored = None if SINGLE[a._fmt] else coordinates(a)[1]
     part = a._with_values(numbers if stored is None else numbers * stored)[index]
     e = entries(part)
     there = places(e.values)  # the rest fills blocks up
