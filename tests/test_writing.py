@@ -308,3 +308,11 @@ def test_parts_are_written_through(name, format):
     wanted[index] = 0
     a[index] = 0
     assert torch.equal(a.to_dense(), wanted) and torch.equal(a @ torch.ones(6), wanted @ torch.ones(6))
+
+
+def test_arrays_that_run_backwards():
+    a, x = scorch.sparse(torch.eye(3)), torch.arange(6.0).view(3, 2)
+    backwards = x.numpy()[::-1]
+    assert torch.equal(a @ backwards, x.flip(0)) and torch.equal(backwards.T @ a, x.flip(0).T)
+    assert torch.equal((a * x[:, :1].numpy()[::-1]).to_dense(), torch.diag(x[:, 0].flip(0)))
+    assert torch.equal(a[torch.arange(3).numpy()[::-1]].to_dense(), torch.eye(3).flip(0))

@@ -73,3 +73,11 @@ def test_of_layers():
     layer, x = scorch.nn.Linear.from_dense(torch.nn.Linear(3, 2)), torch.ones(4, 3, requires_grad=True)
     torch.sgn(layer(x)).sum().backward()
     assert not x.grad.any() and not layer.bias.grad.any()
+
+
+def test_gradients_in_layouts_of_torch():
+    A, x = scorch.sparse(torch.eye(3)).requires_grad_(), torch.ones(3, 2, requires_grad=True)
+    index = torch.tensor([[0, 0], [1, 1], [1, 1]])
+    torch.gather(A @ x, 0, index, sparse_grad=True).sum().backward()
+    assert type(x.grad) is torch.Tensor and x.grad.tolist() == [[1, 1], [2, 2], [0, 0]]
+    assert A.grad.values().tolist() == [2, 4, 0]

@@ -171,6 +171,8 @@ def as_tensor(x: object, dtype: torch.dtype | None = None) -> torch.Tensor:
             x = x.copy()
     if isinstance(x, torch.Tensor):
         return torch.as_tensor(x, dtype=dtype, device=x.device)
+    if isinstance(x, numpy.ndarray) and min(x.strides, default=0) < 0:
+        x = x.copy()
     if isinstance(x, (str, Iterator, NoneType)):
         raise TypeError(f"expected a tensor, an array or numbers in lists, got {type(x).__name__}")
     return torch.as_tensor(x, dtype=dtype, device="cpu")

@@ -128,6 +128,11 @@ def with_memory(x: Any) -> Any:
     return torch.zeros(x.shape, dtype=x.dtype, device=x.device)
 
 
+def dense(x: Any) -> Any:
+    """x; dense, where it is in one of torch's sparse layouts, as gradients of ``sparse_grad=True`` are."""
+    return x.to_dense() if x.__class__ is torch.Tensor and x.layout is not torch.strided else x
+
+
 def mark_dynamic(array: torch.Tensor) -> None:
     """Lets torch.compile treat the length of a component array as dynamic from the first call."""
     array._dynamo_weak_dynamic_indices = {0}
@@ -150,7 +155,7 @@ class AutogradNode(torch.autograd.function._SingleLevelFunction):
 
         @wraps(backward)
         def on_memory(ctx: Any, *grads: Any) -> Any:
-            return backward(ctx, *map(with_memory, grads))
+            return backward(ctx, *[dense(with_memory(grad)) for grad in grads])
 
         cls.backward = staticmethod(between_graphs(on_memory))
 

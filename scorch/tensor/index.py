@@ -288,7 +288,7 @@ def _entry_alone(a: SparseTensor, index: object) -> torch.Tensor | None:
 
 
 def _rows_alone(a: SparseTensor, index: object) -> tuple[SparseTensor, object]:
-    """Rows of csr that an index begins with, over the values of a, and the index in them; else both as given."""
+    """Rows of csr that an index begins with, on the values of a, and the index in them; or both as given."""
     first, *rest = index if index.__class__ is tuple and index else (index,)
     if first.__class__ not in (int, slice) or (a._fmt, a._ndim) != ("csr", 2) or not _C.plain():
         return a, index
