@@ -352,3 +352,12 @@ def test_transforms():
         wanted = torch.zeros(24, 32, dtype=d.dtype)
         wanted[tuple(a.indices().long())] = torch.func.grad(lambda v: f(v).square().sum())(v)  # noqa: B023
         same(wanted, 2 * (d @ x) @ x.T * (scorch.map(a, torch.ones_like).to_dense() != 0))
+
+
+def test_products_with_one_column_are_those_with_a_vector():
+    dense = torch.randn(6, 5) * (torch.rand(6, 5) < 0.6)
+    a = scorch.sparse(dense, format="csr of rows(> 2) + csr")
+    x, y = torch.randn(5, 3)[:, :1], torch.randn(1, 6)
+    assert torch.equal(a @ x, (a @ x[:, 0])[:, None]) and torch.equal(y @ a, (y[0] @ a)[None])
+    torch.testing.assert_close(torch.nn.functional.linear(x.T, a), x.T @ dense.T)
+    torch.testing.assert_close(a.T @ y.T, dense.T @ y.T)

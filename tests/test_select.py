@@ -623,5 +623,5 @@ def test_numbers_below_zero_count_from_the_end_where_they_do_in_torch(name):
         return
     f(a, torch.tensor([2]))
     for x in (dense, a):
-        with pytest.raises((IndexError, RuntimeError), match="out of (range|bounds)|out of DATA bounds"):
+        with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)|out of DATA bounds"):
             f(x, last)

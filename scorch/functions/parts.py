@@ -152,6 +152,10 @@ def fast_product(a: Composed, x: object, texts: tuple[str, str], last: bool) -> 
     """A product of a composed tensor and a plain matrix or vector; NotImplemented where more goes on."""
     if type(x) is not torch.Tensor or not 0 < x.dim() < 3:
         return NotImplemented
+    free = 0 if last else 1
+    if x.dim() == 2 and x.shape[free] == 1:
+        made = fast_product(a, x.select(free, 0), texts, last)
+        return made if made is NotImplemented else made.unsqueeze(free)
     given = (x, a) if last else (a, x)
     found = quickly(texts[x.dim() - 1], (), given, None, None, "zero", None)
     return found if found is NotImplemented else found[0]
