@@ -316,3 +316,13 @@ def test_arrays_that_run_backwards():
     assert torch.equal(a @ backwards, x.flip(0)) and torch.equal(backwards.T @ a, x.flip(0).T)
     assert torch.equal((a * x[:, :1].numpy()[::-1]).to_dense(), torch.diag(x[:, 0].flip(0)))
     assert torch.equal(a[torch.arange(3).numpy()[::-1]].to_dense(), torch.eye(3).flip(0))
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(2,2)"])
+def test_entries_that_are_named_several_times_are_added_to(format):
+    dense, at, values = torch.eye(4) * 5, torch.tensor([0, 1, 1, 3]), torch.arange(4.0)
+    a = scorch.sparse(dense).convert(format)
+    a.index_put_((at, at), values, accumulate=True)
+    assert torch.equal(a.to_dense(), dense.index_put((at, at), values, accumulate=True))
+    with pytest.raises(ValueError, match=r"index_put_: the entry \[0, 3\] is not stored"):
+        a.index_put_((at, at.flip(0)), values + 1, accumulate=True)

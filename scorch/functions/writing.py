@@ -12,7 +12,7 @@ import torch
 
 from .. import _torch
 from ..tensor.entries import coordinates, same_structure
-from ..tensor.index import lookup, setitem
+from ..tensor.index import assign, lookup
 from ..tensor.sparsetensor import SparseTensor, partwise
 from ..tensor.values import filled, needs_grad, padding, refuse_read_only, values_as_held
 from . import kernels
@@ -144,7 +144,7 @@ def fill_diagonal_(input: SparseTensor, fill_value: Number, wrap: bool = False) 
             "fill_diagonal_: expected a matrix, and no wrap: use torch.diagonal_scatter"
         )
     places = torch.arange(min(input.shape), device="cpu")
-    setitem(input, (places, places), fill_value)
+    assign(input, (places, places), fill_value, "fill_diagonal_")
     return input
 
 
@@ -153,7 +153,7 @@ def index_fill_(input: SparseTensor, dim: int, index: torch.Tensor, value: Numbe
     """``Tensor.index_fill_``; anything but zero is for parts that are stored."""
     where = [slice(None)] * input._ndim
     where[dim] = index
-    setitem(input, tuple(where), value)
+    assign(input, tuple(where), value, "index_fill_")
     return input
 
 
@@ -162,9 +162,7 @@ def index_put_(
     input: SparseTensor, indices: tuple[torch.Tensor, ...], values: torch.Tensor, accumulate: bool = False
 ) -> SparseTensor:
     """``Tensor.index_put_`` of entries that are stored."""
-    if accumulate:
-        raise NotImplementedError("index_put_: accumulate= is not available: use torch.index_put")
-    setitem(input, tuple(indices), values)
+    assign(input, tuple(indices), values, "index_put_", accumulate)
     return input
 
 

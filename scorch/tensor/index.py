@@ -262,12 +262,17 @@ def setitem(a: torch.Tensor, index: object, value: object) -> None:
     if not isinstance(a, SparseTensor):
         dense = [x.to_dense() if isinstance(x, SparseTensor) else x for x in (index, value)]
         return a.__setitem__(*dense)
+    assign(a, index, value, "A[...] = value")
+
+
+def assign(a: SparseTensor, index: object, value: object, name: str, adds: bool = False) -> None:
+    """The same by the function of a name; adds: to what is there, as often as an entry is named."""
     if needs_grad(a) or (isinstance(value, torch.Tensor) and needs_grad(value)):
-        raise NotImplementedError("A[...] = value is not recorded: use torch.no_grad(), or torch.where")
-    refuse_read_only("A[...] = value", a)
+        raise NotImplementedError(f"{name} is not recorded: use torch.no_grad(), or torch.where")
+    refuse_read_only(name, a)
     if not a.is_coalesced():
-        raise ValueError("A[...] = value: entries are stored several times: call A.coalesce() first")
-    if value.__class__ in (int, float) and (entry := _entry_alone(a, index)) is not None:
+        raise ValueError(f"{name}: entries are stored several times: call A.coalesce() first")
+    if value.__class__ in (int, float) and not adds and (entry := _entry_alone(a, index)) is not None:
         entry.fill_(value)
         return
     a, index = _rows_alone(a, index)
@@ -276,8 +281,11 @@ def setitem(a: torch.Tensor, index: object, value: object) -> None:
     given = _assigned(value, shape, there, a.dtype)
     if given is None:
         which = f"an entry of the part {list(shape)}" if where is None else _first_missing(a, where)
-        raise ValueError(f"A[...] = value: {which} is not stored; {_FIXED}")
-    a._val[at] = given
+        raise ValueError(f"{name}: {which} is not stored; {_FIXED}")
+    if adds:
+        a._val.index_add_(0, at, given)
+    else:
+        a._val[at] = given
 
 
 def _entry_alone(a: SparseTensor, index: object) -> torch.Tensor | None:

@@ -53,7 +53,9 @@ class _Values(_torch.AutogradNode):
     def forward(ctx, a):
         ctx.set_materialize_grads(False)
         ctx.structure = _C.structure(a)
-        return _detached(a._val) if a.is_leaf else _followed(a._val.view(-1), a._val)
+        with _torch.DisableTorchFunctionSubclass():
+            leaf = a.is_leaf
+        return _detached(a._val) if leaf else _followed(a._val.view(-1), a._val)
 
     @staticmethod
     def backward(ctx, grad):
