@@ -172,8 +172,7 @@ static PyObject *marked(const sc_state *s, const sc_borrowed *mask)
     return sc_dense_object(s->dl, m);
 }
 
-/* inside(list or mask, extent[, wraps]) -> the coordinates that are named, those below zero, where they may be, counted
- * from the end */
+/* inside(list or mask, extent[, wraps]) -> the coordinates that are named; wraps: those below zero count from the end */
 static PyObject *module_inside(PyObject *module, PyObject *args)
 {
     const sc_state *s = PyModule_GetState(module);
@@ -369,9 +368,8 @@ static PyObject *module_joined(PyObject *module, PyObject *args)
 
 PyMethodDef sc_select_methods[] = {
     {"inside", module_inside, METH_VARARGS,
-     "inside(list or mask, extent[, wraps]) -> the coordinates that are named, those below zero, where they "
-     "may "
-     "be, counted from the end"},
+     "inside(list or mask, extent[, wraps]) -> the coordinates that are named; wraps: those below zero count "
+     "from the end"},
     {"joined", module_joined, METH_VARARGS,
      "joined(list of (pos, crd, values or None, first column), below) -> (pos, crd, values): beside or "
      "below"},

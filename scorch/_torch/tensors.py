@@ -19,7 +19,6 @@ from .tracing import untraced
 
 _OWN = "_scorch_own"  # an attribute of tensors that no caller has the object of; the extension sets it too
 _references = getattr(torch._C, "_storage_Use_Count", lambda _: math.inf)
-_IN_HAND = 3  # references to an object that a dictionary has: that one, a variable, and an argument
 _OURS = 2  # of a tensor's memory: the tensor, and the object that stands for the memory
 
 
@@ -134,11 +133,20 @@ def is_alone(x: torch.Tensor) -> bool:
     return not memory.is_shared() and _references(memory._cdata) <= _OURS
 
 
+def _holders(facts: dict[str, Any]) -> int:
+    x = facts["_val"]
+    return sys.getrefcount(x)
+
+
+_ALONE = _holders({"_val": object()})  # which differs between versions of Python
+
+
 def is_sole(facts: dict[str, Any]) -> bool:
     """Whether nothing but these facts of a SparseTensor, and nothing in torch, refers to its values."""
+    if _holders(facts) > _ALONE:
+        return False
     x = facts["_val"]
-    held = sys.getrefcount(x) <= _IN_HAND and x._use_count() <= 1
-    return held and _references(x.untyped_storage()._cdata) <= _OURS
+    return x._use_count() <= 1 and _references(x.untyped_storage()._cdata) <= _OURS
 
 
 def contents(*tensors: torch.Tensor) -> bytes:
