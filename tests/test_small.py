@@ -400,3 +400,36 @@ def test_rows(dtype):
 def test_slices_of_rows(n):
     a = scorch.sparse(torch.eye(n), "csr")
     assert torch.equal(a[2 : n - 1].to_dense(), torch.eye(n)[2 : n - 1])
+
+
+# ---- softmax ----
+def softmax_of_stored(x, log):
+    """Of a dense tensor, by its numbers that are not zero."""
+    scores = torch.where(DENSE != 0, x, -torch.inf)
+    made = torch.log_softmax(scores, 1) if log else torch.softmax(scores, 1)
+    return torch.where(DENSE != 0, made, 0)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_softmax_is_recorded_by_one_node(log):
+    f, weights = (torch.log_softmax if log else torch.softmax), torch.arange(9.0).view(3, 3)
+    a, x = leaf(), DENSE.clone().requires_grad_()
+    made = f(a, 1)
+    assert shares(a, made) and "AccumulateGrad" in type(made.grad_fn.next_functions[0][0]).__name__
+    once = torch.autograd.grad((made * weights).sum(), a, create_graph=True)[0]
+    wanted = torch.autograd.grad((softmax_of_stored(x, log) * weights).sum(), x, create_graph=True)[0]
+    torch.testing.assert_close(once.detach().to_dense(), wanted.detach())
+    twice = torch.autograd.grad((once * once).sum(), a)[0]
+    torch.testing.assert_close(twice.to_dense(), torch.autograd.grad((wanted * wanted).sum(), x)[0])
+
+
+def test_softmax_reads_its_result_and_no_other_values():
+    a = leaf()
+    made = torch.softmax(a, 1)
+    a.detach().values().mul_(2)
+    (made * made).sum().backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(made.square().sum(), a, create_graph=True)
+    made.detach().values().mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.sum().backward()

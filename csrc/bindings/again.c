@@ -44,6 +44,15 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
 }
 
 /* ---- what was called before ---- */
+/* The core of a SparseTensor, which is made for one that a plain call has made; borrowed, or null. */
+static PyObject *core_in(const sc_state *s, PyObject *x, PyObject *facts)
+{
+    PyObject *core = PyDict_GetItemWithError(facts, s->name.core);
+    if (core || PyErr_Occurred() || Py_TYPE(x) != s->sparse.type || sc_bind_plain(s) != 1) return core;
+    Py_XDECREF((PyObject *)sc_bind_core(s, x));
+    return PyErr_Occurred() ? NULL : PyDict_GetItemWithError(facts, s->name.core);
+}
+
 /* An operand that has a core or is plain, and its place in the key; null: more than that goes on. */
 static PyObject *look_at(const sc_state *s, PyObject *x, PyObject *key, Py_ssize_t at)
 {
@@ -55,7 +64,7 @@ static PyObject *look_at(const sc_state *s, PyObject *x, PyObject *key, Py_ssize
     }
     PyObject *facts = sc_bind_facts(x);
     if (!facts) return NULL;
-    core = PyDict_GetItemWithError(facts, s->name.core);
+    core = core_in(s, x, facts);
     format = core ? PyDict_GetItemWithError(facts, s->name.format) : NULL;
     PyObject *ndim = format ? PyDict_GetItemWithError(facts, s->name.ndim) : NULL;
     if (!ndim || Py_TYPE(core) != s->core_type) return NULL;

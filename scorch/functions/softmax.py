@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from ..tensor.entries import renumbered, summed_type
 from ..tensor.format import HAVE_POS, is_compressed, layout
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor, expect_sparse, rank
-from ..tensor.values import plain_values
+from ..tensor.values import needs_grad, of_structure, plain_values, values_of_grad
 from .expressions import evaluate
 from .pointwise import gather
 from .program import TAB, known_program, of_operand
@@ -31,6 +32,11 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
             return a.coalesce()._with_values(_normalised(few, dim, dtype, log).values())
         if _is_direct(a, dim, dtype):
             return _in_one_program(a, dim, log)
+        if needs_grad(a):
+            with torch.no_grad():
+                direct = _is_direct(a, dim, dtype)
+            if direct:
+                return _Rows.apply(a, dim, log)
     a = a._whole().coalesce()
     a = a if dtype is None else a.to(dtype)
     if not a.dtype.is_floating_point:
@@ -50,7 +56,7 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
 
 
 def _is_direct(a: SparseTensor, dim: int, dtype: torch.dtype | None) -> bool:
-    """Whether a call is one program over a itself: nothing records it, and no type changes."""
+    """Whether a call is one program over a itself: nothing more goes on, and no type changes."""
     values = plain_values(a)
     if values is None or dtype not in (None, values.dtype) or values.dtype not in _LOWEST:
         return False
@@ -175,6 +181,37 @@ class _Softmax(torch.autograd.Function):
     @_torch.between_graphs
     def backward(ctx, grad):
         return _gradient(ctx.a, ctx.dim, ctx.log, *ctx.saved_tensors, grad), None, None, None
+
+
+class _Rows(_torch.AutogradNode):
+    """Of a SparseTensor, and its gradient, a program each."""
+
+    @staticmethod
+    def forward(ctx, a, dim, log):
+        ctx.set_materialize_grads(False)
+        made = _in_one_program(a, dim, log)
+        ctx.structure, ctx.version, ctx.dim, ctx.log = _C.structure(made), a._val._version, dim, log
+        ctx.save_for_backward(a, made._val)
+        return made
+
+    @staticmethod
+    def backward(ctx, grad):
+        if grad is None:
+            return None, None, None
+        a, result = ctx.saved_tensors
+        G = of_structure(ctx.structure, values_of_grad(ctx.structure, result.shape[0], grad))
+        P = _again(ctx, a) if torch.is_grad_enabled() else of_structure(ctx.structure, result)
+        text = _text_of_gradient(a._ndim, ctx.dim, ctx.log)
+        return evaluate(text, P=P, G=G, format=("dense", a._fmt))[1], None, None
+
+
+def _again(ctx: Any, a: SparseTensor) -> SparseTensor:
+    """The result, for derivatives of the derivative."""
+    if a._val._version != ctx.version:
+        raise RuntimeError(
+            "softmax: values that a gradient of second order needs were modified by an inplace operation"
+        )
+    return _called(a, ctx.dim, None, ctx.log)
 
 
 @_torch.node
