@@ -91,7 +91,7 @@ def _runs_fake(lengths):
     return lengths.new_empty(n, dtype=torch.int64), lengths.new_empty(n, dtype=torch.int64)
 
 
-def _inside(index: torch.Tensor, extent: int, wraps: bool) -> torch.Tensor:
+def _inside(index: torch.Tensor, extent: int, wraps: bool = True) -> torch.Tensor:
     low = -extent if wraps else 0
     if index.numel() and not (low <= int(index.min()) and int(index.max()) < extent):
         raise IndexError(f"an index is out of range for a dimension of extent {extent}")
@@ -115,9 +115,9 @@ operator(
     lambda mask: mask.new_empty(unknown_size(), dtype=torch.int64),
 )
 operator(
-    "inside(Tensor index, SymInt extent, bool wraps) -> Tensor",
+    "inside(Tensor index, SymInt extent, bool wraps=True) -> Tensor",
     _inside,
-    lambda index, extent, wraps: torch.empty_like(index),
+    lambda index, extent, wraps=True: torch.empty_like(index),
 )
 operator(
     "sought(Tensor pos, Tensor crd, Tensor row, Tensor column) -> Tensor",

@@ -83,7 +83,7 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
         raise IndexError(f"expected integers or a mask as index of dimension {dim}, got {item.dtype}")
     item = item.long()
     if _torch.is_compiling():
-        return torch.ops.scorch.inside(item, extent, True)
+        return torch.ops.scorch.inside(item, extent)
     if item.dim() == 1 and not _torch.is_tracing(item):
         return _C.inside(item.contiguous(), extent)
     if item.numel() and not (-extent <= int(item.min()) and int(item.max()) < extent):

@@ -226,7 +226,7 @@ def values_as_held(a: torch.Tensor) -> torch.Tensor:
 
 def in_a_row(parts: Sequence[torch.Tensor]) -> torch.Tensor:
     """Values of several tensors one after the other, differentiably."""
-    if not torch.compiler.is_dynamo_compiling() and needs_grad(*parts) and not all(map(len, parts)):
+    if not _torch.is_compiling() and needs_grad(*parts) and not all(map(len, parts)):
         return torch.cat([x.unsqueeze(1) for x in parts]).squeeze(1)  # torch forgets vectors without elements
     return torch.cat(parts)
 
