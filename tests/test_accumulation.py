@@ -70,3 +70,28 @@ def test_gradients_add_up(name, format):
     for x, grad in zip(given, one, strict=True):
         if grad is not None:
             torch.testing.assert_close(plain(x.grad), 6 * plain(grad))
+
+
+@pytest.mark.parametrize("format", ["csr", "ell(3)", "sell(4,8)", "dia(16)", "csr of rows(> 2) + ell(2)"])
+@pytest.mark.parametrize("name", ["softmax", "sqrt", "power", "map"])
+def test_padding_has_no_gradient(name, format):
+    """Where nothing is stored these have derivatives that are not finite."""
+    f = {
+        "softmax": lambda a: torch.softmax(a, 1),
+        "sqrt": torch.sqrt,
+        "power": lambda a: a**0.5,
+        "map": lambda a: scorch.map(a, torch.rsqrt),
+    }[name]
+    dense = torch.tensor([[1.0, 2, 0, 0], [0, 3, 0, 0], [4, 0, 5, 6]])
+    a = torch.nn.Parameter(scorch.sparse(dense, format=format))
+    f(a).square().sum().backward()
+    grad = a.grad.clone()
+    assert grad.values().isfinite().all()
+    norm = torch.nn.utils.clip_grad_norm_([a], 1e-3, foreach=True)
+    torch.testing.assert_close(norm, grad.to_dense().norm())
+    before, scaler = a.detach().to_dense(), torch.amp.GradScaler("cpu", init_scale=16.0)
+    a.grad, optimizer = None, torch.optim.SGD([a], lr=0.1)
+    scaler.scale(f(a).square().sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.get_scale() == 16 and not torch.equal(a.detach().to_dense(), before)

@@ -604,6 +604,7 @@ DOES_NOT = {
     "index_select": lambda a, i: a.index_select(1, i),
     "index_select of rows": lambda a, i: torch.index_select(a, 0, i.int()),
     "gather": lambda a, i: a.gather(1, i.expand(3, 1)),
+    "take_along_dim of all": lambda a, i: torch.take_along_dim(a, i),
     "scatter": lambda a, i: a.scatter(1, i.expand(3, 1), 9.0),
     "scatter_add": lambda a, i: a.scatter_add(1, i.expand(3, 1), torch.ones(3, 1)),
     "scatter_reduce": lambda a, i: a.scatter_reduce(1, i.expand(3, 1), torch.ones(3, 1), "sum"),

@@ -332,8 +332,8 @@ def take(input: SparseTensor, index: torch.Tensor) -> torch.Tensor:
 
 def take_along_dim(input: SparseTensor, indices: torch.Tensor, dim: int | None = None) -> torch.Tensor:
     """``torch.take_along_dim``: dense."""
-    if dim is None:
-        return take(input, indices.reshape(-1))
+    if dim is None:  # where numbers below zero are refused
+        return take(input, positions("take_along_dim", indices.reshape(-1), input.numel()))
     dim = axis(dim, input._ndim)
     shape = list(torch.broadcast_shapes(
         [1 if d == dim else n for d, n in enumerate(input.shape)],

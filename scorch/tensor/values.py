@@ -52,7 +52,7 @@ class _Values(_torch.AutogradNode):
     @staticmethod
     def forward(ctx, a):
         ctx.set_materialize_grads(False)
-        ctx.structure = _C.structure(a)
+        ctx.structure, ctx.filler = _C.structure(a), padding(a)
         with _torch.DisableTorchFunctionSubclass():
             leaf = a.is_leaf
         return _detached(a._val) if leaf else _followed(a._val.view(-1), a._val)
@@ -63,6 +63,7 @@ class _Values(_torch.AutogradNode):
             return None
         if _torch.is_legacy_batchedtensor(grad):
             _torch.refuse_batched()
+        grad = filled(grad, ctx.filler, 0)  # where nothing is stored functions may have infinite derivatives
         return of_structure(ctx.structure, grad.contiguous())
 
 
