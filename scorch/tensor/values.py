@@ -219,10 +219,11 @@ def plain_values(a: torch.Tensor) -> torch.Tensor | None:
 
 
 def values_as_held(a: torch.Tensor) -> torch.Tensor:
-    """The values of a, if they are plain the object that a has: as a gradient torch does not take what others
-    have for a ``.grad``, which it adds to in place."""
-    plain = plain_values(a)
-    return values_of(a) if plain is None else plain
+    """The values of a, in plain eager calls the object that a has: as a gradient torch does not take what
+    others have for a ``.grad``, which it adds to in place."""
+    values = a._val
+    held = not torch.compiler.is_dynamo_compiling() and is_plain(values) and not needs_grad(a)
+    return values if held else values_of(a)
 
 
 def in_a_row(parts: Sequence[torch.Tensor]) -> torch.Tensor:
