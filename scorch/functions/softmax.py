@@ -140,6 +140,11 @@ def _in_one_program(a: SparseTensor, dim: int, log: bool) -> SparseTensor:
     return evaluate(_text(a._ndim, dim, log, _LOWEST[a.dtype]), format=a._fmt, A=a)
 
 
+def _gradient_in_one_program(P: SparseTensor, G: SparseTensor, dim: int, log: bool) -> SparseTensor:
+    """The gradient from that to the result P."""
+    return evaluate(_text_of_gradient(P._ndim, dim, log), P=P, G=G, format=("dense", P._fmt))[1]
+
+
 # ---- as steps ----
 def _softmax_values(values: torch.Tensor, a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
     """The softmax of values over the structure of a."""
@@ -156,9 +161,9 @@ def _gradient(a: SparseTensor, dim: int, log: bool, result: torch.Tensor, grad: 
     """The gradient of values over the structure of a, from the one of the result."""
     if _is_one_program(a, result, dim):
         P, G = a._with_values(result), a._with_values(grad)
-        text = _text_of_gradient(a._ndim, dim, log)
         if not _torch.is_tracing(result):
-            return evaluate(text, P=P, G=G, format=("dense", a._fmt))[1].values()
+            return _gradient_in_one_program(P, G, dim, log).values()
+        text = _text_of_gradient(a._ndim, dim, log)
         kinds = (of_operand(P), of_operand(G))  # no graph knows that they have one structure
         program = known_program(text, ("P", "G"), kinds, ("dense", a._fmt), None, "zero")
         return through_operator(f"{program}{TAB}!like 1 0", [P, G])[1].values()
@@ -201,8 +206,7 @@ class _Rows(_torch.AutogradNode):
         a, result = ctx.saved_tensors
         G = of_structure(ctx.structure, values_of_grad(ctx.structure, result.shape[0], grad))
         P = _again(ctx, a) if torch.is_grad_enabled() else of_structure(ctx.structure, result)
-        text = _text_of_gradient(a._ndim, ctx.dim, ctx.log)
-        return evaluate(text, P=P, G=G, format=("dense", a._fmt))[1], None, None
+        return _gradient_in_one_program(P, G, ctx.dim, ctx.log), None, None
 
 
 def _again(ctx: Any, a: SparseTensor) -> SparseTensor:

@@ -416,9 +416,8 @@ def index_select(input: SparseTensor, dim: int, index: torch.Tensor) -> torch.Te
         )
     if not input._ndim:
         return index_select(input.reshape(1), dim, index).reshape(())
-    return along(
-        input, dim, positions("index_select", index.reshape(-1), input.shape[axis(dim, input._ndim)])
-    )
+    dim = axis(dim, input._ndim)
+    return along(input, dim, positions("index_select", index.reshape(-1), input.shape[dim]))
 
 
 def embedding(
