@@ -54,6 +54,15 @@ int sc_select_find(const sc_sought *, sc_err *);
 int64_t sc_marked_count(const uint8_t *mask, int64_t n);
 void sc_marked_list(const uint8_t *mask, int64_t n, int64_t count, int64_t *list);
 
+/* ---- merged.c ---- */
+typedef struct {
+    const int64_t *key; /* [n], ascending, each once */
+    int64_t n, *place;  /* [n] */
+} sc_keys;
+
+/* Writes where the keys of both are among those of either; how many there are together. */
+int64_t sc_merge(const sc_keys *, const sc_keys *);
+
 /* ---- reshaped.c ---- */
 /* A matrix of columns and its entries in another shape with as many places, neither without any. */
 typedef struct {

@@ -269,6 +269,31 @@ static PyObject *module_place(PyObject *module, PyObject *args)
     return PyLong_FromLongLong(at);
 }
 
+/* merged(keys, keys) -> (the place of each of the first among all, of each of the second, how many there are) */
+static PyObject *module_merged(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x[2], *made[2] = {NULL, NULL};
+    sc_keys k[2];
+    if (!PyArg_ParseTuple(args, "OO", &x[0], &x[1])) return NULL;
+    for (int i = 0; i < 2; i++) {
+        sc_borrowed b;
+        sc_dl_managed *m = NULL;
+        if (sc_bind_read_vector(s, x[i], &b) ||
+            (b.t.dtype != SC_I64 && sc_bind_refuse("expected two vectors of int64")))
+            return Py_XDECREF(made[0]), NULL;
+        if (!(m = sc_dense_alloc(s->dl, SC_I64, 1, &b.n)))
+            return Py_XDECREF(made[0]), sc_dense_nomem(SC_I64, 1, &b.n);
+        k[i] = (sc_keys){b.t.view.val, b.n, m->tensor.data};
+        if (!(made[i] = sc_dense_object(s->dl, m))) return Py_XDECREF(made[0]), NULL;
+    }
+    int64_t n;
+    Py_BEGIN_ALLOW_THREADS;
+    n = sc_merge(&k[0], &k[1]);
+    Py_END_ALLOW_THREADS;
+    return Py_BuildValue("(NNL)", made[0], made[1], (long long)n);
+}
+
 /* ---- another shape ---- */
 static PyObject *module_reshaped(PyObject *module, PyObject *args)
 {
@@ -373,6 +398,10 @@ PyMethodDef sc_select_methods[] = {
     {"joined", module_joined, METH_VARARGS,
      "joined(list of (pos, crd, values or None, first column), below) -> (pos, crd, values): beside or "
      "below"},
+    {"merged", module_merged, METH_VARARGS,
+     "merged(keys, keys) -> (where each of the first is among all, where each of the second is, how many "
+     "there "
+     "are); keys are vectors of int64, ascending"},
     {"place", module_place, METH_VARARGS,
      "place(pos, crd, row, column) -> where the entry is, -1: there is none"},
     {"reshaped", module_reshaped, METH_VARARGS,

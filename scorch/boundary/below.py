@@ -16,7 +16,7 @@ import torch
 
 from .. import _torch
 from ..functions import choose, reduce
-from ..tensor import index, join
+from ..tensor import index, rearrange
 from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor
 from . import dispatch, distributed
 
@@ -51,15 +51,15 @@ def _index(a: torch.Tensor, indices: list) -> torch.Tensor:
 
 _OWN = {
     "_has_same_storage_numel": lambda a, b: a.numel() == b.numel(),
-    "_reshape_alias": lambda a, size, stride: join.reshape(a, size),
-    "_unsafe_view": lambda a, size: join.reshape(a, size),
+    "_reshape_alias": lambda a, size, stride: rearrange.reshape(a, size),
+    "_unsafe_view": lambda a, size: rearrange.reshape(a, size),
     "index": _index,
     "is_same_size": lambda a, b: tuple(a.shape) == tuple(b.shape),
     "linalg_vector_norm": _vector_norm,
     "slice": _slice,
     "tanh_backward": lambda grad, y: grad - grad * y * y,
     "threshold_backward": lambda grad, a, threshold: choose.where(a > threshold, grad, 0),
-    "view": lambda a, size: join.reshape(a, size),
+    "view": lambda a, size: rearrange.reshape(a, size),
 }
 
 

@@ -29,7 +29,7 @@ from ..functions import (
     softmax,
     writing,
 )
-from ..tensor import conversion, index, join, layouts
+from ..tensor import conversion, index, join, layouts, rearrange
 from ..tensor.sparsetensor import ALONE, HANDLERS, SparseTensor, partwise
 from . import dispatch, distributed
 
@@ -124,7 +124,7 @@ _put(lambda input, dim0, dim1: input.transpose(dim0, dim1), "transpose", "swapax
 _put(lambda input: input.t(), "t")
 _put(lambda input: input.mT, "adjoint")
 _put(partwise(conversion.view), "view")
-_put(join.movedim, "movedim", "moveaxis")
+_put(rearrange.movedim, "movedim", "moveaxis")
 # Nothing is complex. torch.compile reads these attributes as operators from torch 2.14 on.
 _put(partwise(lambda input: input), "resolve_conj", "resolve_neg")
 _aten = torch.ops.aten
@@ -195,29 +195,30 @@ for _name in (
     "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "flip", "roll", "repeat", "tile", "tril",
     "triu", "diagonal", "diag", "diag_embed", "trace",
 ):  # fmt: skip
-    _put(getattr(join, _name), _name)
+    _put(getattr(rearrange, _name), _name)
 
 
-for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag", "kron", "cat"):
+for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag", "cat"):
     _put_any(_with_out(getattr(join, _name)), _name)
+_put_any(_with_out(rearrange.kron), "kron")
 _put(pointwise.expand, "expand", "broadcast_to")
-_put(join.rot90, "rot90")
-_put(lambda input, offset=0: join.diag(join.reshape(input, (-1,)), offset), "diagflat")
+_put(rearrange.rot90, "rot90")
+_put(lambda input, offset=0: rearrange.diag(rearrange.reshape(input, (-1,)), offset), "diagflat")
 for _name in ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"):
-    _put(getattr(join, _name), _name, homes=(torch, F))
-_put(join.unfold, "unfold", homes=(torch.Tensor,))
-_put(join.unfold, "unfold_copy", homes=(torch,))
+    _put(getattr(rearrange, _name), _name, homes=(torch, F))
+_put(rearrange.unfold, "unfold", homes=(torch.Tensor,))
+_put(rearrange.unfold, "unfold_copy", homes=(torch,))
 _put_any(index.embedding, "embedding", homes=(F,))
-_put(join.pad, "pad", homes=(F, _torch.nn))
-_put(lambda input, pad, value=0: join.pad(input, pad, value=value), "constant_pad_nd", homes=(torch,))
+_put(rearrange.pad, "pad", homes=(F, _torch.nn))
+_put(lambda input, pad, value=0: rearrange.pad(input, pad, value=value), "constant_pad_nd", homes=(torch,))
 _put_any(_with_out(join.cat), "concat", "concatenate")
 _put_any(_with_out(join.vstack), "row_stack")
-_put_any(join.reshape_as, "reshape_as")
-_put(lambda input: join.flip(input, 0), "flipud")
-_put(lambda input: join.flip(input, 1), "fliplr")
-_put(lambda input: join.flatten(input), "ravel")
+_put_any(rearrange.reshape_as, "reshape_as")
+_put(lambda input: rearrange.flip(input, 0), "flipud")
+_put(lambda input: rearrange.flip(input, 1), "fliplr")
+_put(lambda input: rearrange.flatten(input), "ravel")
 _put(
-    lambda A, *, offset=0, dim1=-2, dim2=-1: join.diagonal(A, offset, dim1, dim2),
+    lambda A, *, offset=0, dim1=-2, dim2=-1: rearrange.diagonal(A, offset, dim1, dim2),
     "diagonal", homes=(torch.linalg,),
 )  # fmt: skip
 

@@ -16,20 +16,21 @@ import torch
 from .. import _torch
 from ..tensor.entries import (
     Entries,
+    add_up,
     build,
-    canonical,
     distinct,
     entries,
     find,
     kept_format,
     marked,
+    merge,
     places,
     ravel,
     unravel,
 )
 from ..tensor.index import as_selection, axis, positions
-from ..tensor.join import diagonal
 from ..tensor.picking import asked
+from ..tensor.rearrange import diagonal
 from ..tensor.sparsetensor import SparseTensor
 from .pointwise import expand
 from .running import beside_dense
@@ -42,9 +43,13 @@ Write = Callable[
 # ---- how ----
 def _merged(a: SparseTensor, kept: Entries, indices: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """Entries that stay and entries that come, in the format of a; those of one place are summed."""
-    values = torch.cat([kept.values, values.to(a.dtype)])
-    found = canonical(kept.shape, torch.cat([kept.indices, indices], 1), values)
-    return build(found, kept_format(a, range(a._ndim)), a.index_dtype)
+    key, slot = distinct(ravel(indices, kept.shape))
+    mine, theirs, n = merge(ravel(kept.indices, kept.shape), key)
+    found = kept.indices.new_empty(a._ndim, n)
+    found[:, mine] = kept.indices
+    found[:, theirs] = unravel(key, kept.shape)
+    values = add_up(torch.cat([kept.values, values.to(a.dtype)]), torch.cat([mine, theirs[slot]]), n)
+    return build(Entries(kept.shape, found, values), kept_format(a, range(a._ndim)), a.index_dtype)
 
 
 def _without(e: Entries, dropped: torch.Tensor) -> Entries:
@@ -60,7 +65,7 @@ def _changed(a: SparseTensor, key: torch.Tensor, write: Write) -> torch.Tensor:
     found, at = find(own, key)
     there = torch.cat([e.values, e.values.new_zeros(1)])[at]
     there = torch.where(found, there, there.new_zeros(()))
-    kept = _without(e, find(key, own)[0])
+    kept = _without(e, torch.zeros_like(own, dtype=torch.bool).index_fill(0, at[places(found)], True))
     return _merged(a, kept, unravel(key, e.shape), write(there, slot))
 
 

@@ -408,16 +408,10 @@ def marked(mask: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
 
 def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
     """Where the keys of two ascending lists are in their union, and its size."""
-    if _torch.in_graph():
+    if _torch.in_graph() or _torch.is_tracing(key, other):
         left, right, both = torch.ops.scorch.merge(key, other)
         return left, right, both.numel()
-    at = torch.searchsorted(key, other)
-    known = at < key.numel()
-    known &= key[at * known] == other if key.numel() else known
-    fresh = (~known).long()
-    before = torch.cat([fresh.new_zeros(1), fresh.cumsum(0)])  # new keys before each of other
-    left = torch.arange(key.numel(), device="cpu") + before[torch.searchsorted(other, key)]
-    return left, at + before[:-1], key.numel() + int(before[-1])
+    return _C.merged(key.contiguous(), other.contiguous())
 
 
 def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

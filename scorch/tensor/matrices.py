@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import torch
 
@@ -145,6 +146,23 @@ def joined(
     sides = [(pos, crd, own, at) for (pos, crd, at), own in zip(found, places, strict=True)]
     pos, crd, source = _C.joined(sides, False)
     return _matrix("csr", shape, (pos, crd, values[source]))
+
+
+def lists_in_a_row(
+    tensors: Sequence[SparseTensor], shape: Sequence[int], types: tuple[torch.dtype, torch.dtype], new: bool
+) -> SparseTensor:
+    """coo tensors one after the other along the first dimension, or along a new one."""
+    lists, sizes = [sound(t)._arrays()[1:-1] for t in tensors], [t._val.shape[0] for t in tensors]
+    n, recorded = sum(sizes), needs_grad(*tensors)
+    index = fitting_index(types[1], shape, n)
+    crd = [torch.cat([one.to(index) for one in row]) for row in zip(*lists, strict=True)]
+    starts = range(len(tensors)) if new else [0, *accumulate(t._shape[0] for t in tensors)][:-1]
+    starts = torch.tensor(starts, dtype=index, device="cpu")
+    start = torch.repeat_interleave(starts, torch.tensor(sizes, device="cpu"), output_size=n)
+    crd = [start, *crd] if new else [crd[0] + start, *crd[1:]]
+    values = in_a_row([(t.values() if recorded else t._val).to(types[0]) for t in tensors])
+    pos = torch.tensor([0, n], dtype=index, device="cpu")
+    return assemble(layout("coo", len(shape)), shape, (pos, *crd, values))
 
 
 def _followed(tensors, starts, shape, dtype: torch.dtype, index: torch.dtype) -> SparseTensor:
