@@ -12,6 +12,8 @@
 
 #include "kernels.h"
 
+#define AT_ONCE 16
+
 typedef struct {
     const sc_tensor *t;
     int level, head; /* head of the chain that level belongs to */
@@ -176,40 +178,56 @@ static int check_order(checking *c, sc_err *e)
         s->unique ? "strictly increasing" : "non-decreasing", s->unique ? " and sum duplicates" : "");
 }
 
-/* Positions [p, last) of the fibre [first, end): whether their coordinates rise from 0 or more to less than extent. */
-SC_INLINE bool rises(const void *crd, sc_dtype itype, int64_t p, int64_t last, int64_t first, int64_t end,
-                     int64_t extent)
-{
-    int64_t bad = 0;
-    if (p < last && p == first) bad |= sc_index(crd, itype, p++) < 0;
-    for (int64_t q = p; q < last; q++) bad |= sc_index(crd, itype, q) <= sc_index(crd, itype, q - 1);
-    return !bad && (last < end || first == end || sc_index(crd, itype, end - 1) < extent);
-}
+/* How many of n coordinates do not rise over the one ahead; -1: one is not from 0 to last. The first has none ahead, if it
+ * is. As many at once as every compiler makes vectors of. */
+#define FALLS(type)                                                                                          \
+    static int64_t falls_##type(const type *crd, int64_t n, bool first, type last)                           \
+    {                                                                                                        \
+        type falls = first || crd[0] <= crd[-1], bad = (crd[0] < 0) | (crd[0] > last);                       \
+        int64_t p = 1;                                                                                       \
+        for (; p + AT_ONCE <= n; p += AT_ONCE)                                                               \
+            for (int i = 0; i < AT_ONCE; i++) {                                                              \
+                falls += crd[p + i] <= crd[p + i - 1];                                                       \
+                bad |= (crd[p + i] < 0) | (crd[p + i] > last);                                               \
+            }                                                                                                \
+        for (; p < n; p++) {                                                                                 \
+            falls += crd[p] <= crd[p - 1];                                                                   \
+            bad |= (crd[p] < 0) | (crd[p] > last);                                                           \
+        }                                                                                                    \
+        return bad ? -1 : (int64_t)falls;                                                                    \
+    }
+FALLS(int32_t)
+FALLS(int64_t)
 
-/* In positions [begin, end), the first of which lies in fibre f. */
-SC_INLINE bool all_rise_in(const checking *c, sc_dtype itype, int64_t f, int64_t begin, int64_t end)
+/* The same of those that begin a fibre, from f on. */
+SC_INLINE int64_t falls_between(const checking *c, sc_dtype itype, int64_t f, int64_t end)
 {
     const void *pos = c->t->view.level[c->level].pos, *crd = c->t->view.level[c->level].crd;
-    const int64_t extent = sc_level_extent(&c->t->format.level[c->level], c->t->view.dim);
-    bool good = true;
-    for (int64_t p = begin; p < end && good; f++) {
-        const int64_t first = sc_index(pos, itype, f), last = sc_index(pos, itype, f + 1);
-        good = rises(crd, itype, p, sc_min(last, end), first, last, extent);
-        p = sc_min(last, end);
+    int64_t falls = 0;
+    for (int64_t p; f < c->fibres && (p = sc_index(pos, itype, f)) < end; f++) {
+        const bool filled = sc_index(pos, itype, f + 1) > p;
+        falls += filled & (sc_index(crd, itype, p) <= sc_index(crd, itype, p ? p - 1 : 0));
     }
-    return good;
+    return falls;
 }
 
+/* Coordinates rise in fibres where those that do not begin one. */
 static int64_t rising_range(const void *arg, int64_t begin, int64_t end)
 {
     const checking *c = arg;
-    const void *pos = c->t->view.level[c->level].pos;
-    const int64_t f = begin < end ? sc_split_fibre(pos, c->t->itype, c->fibres, begin) : 0;
-    bool good;
-#define RUN(itype) good = all_rise_in(c, itype, f, begin, end)
+    const void *pos = c->t->view.level[c->level].pos, *crd = c->t->view.level[c->level].crd;
+    const int64_t extent = sc_level_extent(&c->t->format.level[c->level], c->t->view.dim);
+    if (begin >= end) return -1;
+    int64_t f = sc_split_fibre(pos, c->t->itype, c->fibres, begin), starts;
+    f += sc_index(pos, c->t->itype, f) < begin;
+#define RUN(itype) starts = falls_between(c, itype, f, end)
     SC_BY_INDEX(c->t->itype, RUN);
 #undef RUN
-    return good ? -1 : begin;
+    const int64_t n = end - begin, last = extent - 1;
+    const int64_t found = c->t->itype == SC_I64 ? falls_int64_t((const int64_t *)crd + begin, n, !begin, last)
+                                                : falls_int32_t((const int32_t *)crd + begin, n, !begin,
+                                                                (int32_t)sc_min(last, INT32_MAX));
+    return found == starts ? -1 : begin;
 }
 
 /* One pass for what most tensors are: fibres of unique coordinates. Anything wrong is left to the passes that say what;
