@@ -247,7 +247,7 @@ def _foreach_on_stored(func: Callable) -> Callable:
 
 
 def _foreach_norm(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor]:
-    values = [a.coalesce()._val if isinstance(a, SparseTensor) else a for a in tensors]
+    values = [a._unique()._val if isinstance(a, SparseTensor) else a for a in tensors]
     return aten._foreach_norm.Scalar(values, *args, **kwargs)
 
 

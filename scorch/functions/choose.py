@@ -62,13 +62,13 @@ def _joined(f: Callable, operands: Sequence[object]) -> torch.Tensor:
     if len(owners) == 2 and plain:
         return merged(_between(f, operands), "", *owners, UNION)
     shape = reduce(_torch.broadcast, [tuple(x.shape) for x in operands if isinstance(x, torch.Tensor)])
-    first = owners[0].coalesce()
+    first = owners[0]._unique()
     if all(same_structure(first, x) for x in owners[1:]) and shape == tuple(first.shape):
         return first._with_values(f(*(_at(first, x) for x in operands)))
     whole = next((x for x in owners if x._ndim == len(shape)), first)
     format = format_of(whole, len(shape))
     if plain:
-        each = [x._whole().coalesce() for x in owners]
+        each = [x._whole()._unique() for x in owners]
         made = kernels.meeting(_between(f, operands), "add", each, format)
         if made is not None:
             return made
@@ -95,7 +95,7 @@ def _between(f: Callable, operands: Sequence[object]) -> Callable:
 def _at(a: SparseTensor, x: object) -> object:
     """The values of x at A's stored places."""
     if isinstance(x, SparseTensor):
-        return x.coalesce().values()
+        return x._unique().values()
     return gather(a, x) if isinstance(x, torch.Tensor) and x.dim() else x
 
 
@@ -114,5 +114,5 @@ def sparse_mask(input: torch.Tensor, mask: torch.Tensor) -> SparseTensor:
         raise ValueError(
             f"sparse_mask: expected a mask of shape {tuple(input.shape)}, got {tuple(mask.shape)}"
         )
-    mask = mask.coalesce()
+    mask = mask._unique()
     return mask._with_values((looked_up if isinstance(input, SparseTensor) else gather)(mask, input))

@@ -111,7 +111,7 @@ def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
 def _extreme(a: SparseTensor, dims: list[int], largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """The largest or the smallest entry along dimensions as a number, and its column, [rows] each; the first
     NaN where there is one."""
-    a = a.coalesce()
+    a = a._unique()
     a = a._with_values(_torch.numbers_of(a.values(), "an order"))
     e, rest = entries(a), [d for d in range(a._ndim) if d not in dims]
     kept, reduced = ([e.shape[d] for d in part] for part in (rest, dims))

@@ -103,7 +103,7 @@ def _adds_first(dtype: torch.dtype, expression: str) -> bool:
 def _overlap(expression: str, xs: Sequence[torch.Tensor]) -> bool:
     """Whether one may store an entry twice, and parts must not be taken one by one then."""
     return any(
-        isinstance(x, Composed) and _adds_first(x.dtype, expression) and not x.is_coalesced() for x in xs
+        isinstance(x, Composed) and _adds_first(x.dtype, expression) and not x._is_unique() for x in xs
     )
 
 

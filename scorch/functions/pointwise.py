@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import lru_cache
 from numbers import Number
 
 import torch
@@ -73,7 +74,7 @@ def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTe
     expect_sparse("map", A)
     if not callable(fn):
         raise TypeError(f"map: expected a function of the stored values, got {type(fn).__name__}")
-    a = A.coalesce()
+    a = A._unique()
     if a is not A and _torch.is_compiling() and is_composed(A._fmt):
         raise NotImplementedError(
             f"map of {A._fmt} where torch.compile traces: expected parts that store an entry once, which "
@@ -95,7 +96,7 @@ def _of_terms(name: str, a: SparseTensor, b: Number | torch.Tensor) -> SparseTen
     types = {a.dtype, torch.result_type(a._val, b)}
     fractions = a.dtype.is_floating_point
     same = fractions or (len(types) == 1 and name not in _QUOTIENTS)  # integers wrap, fractions do not
-    return a if same and name in _LINEAR else a.coalesce()
+    return a if same and name in _LINEAR else a._unique()
 
 
 def _is_zero(x: torch.Tensor) -> bool:
@@ -108,6 +109,20 @@ def _zero_stays(f: Callable, dtype: torch.dtype, *args: object, **kwargs: object
         return _is_zero(f(torch.zeros(1, dtype=dtype, device="cpu"), *args, **kwargs))
 
 
+@lru_cache(maxsize=1024)
+def _zero_stays_with(f: Callable, dtype: torch.dtype, args: tuple, named: tuple) -> bool:
+    return _zero_stays(f, dtype, *args, **dict(named))
+
+
+def _keeps_zero(f: Callable, dtype: torch.dtype, args: tuple, kwargs: dict[str, object]) -> bool:
+    """``_zero_stays`` of a function of the table, which is asked once with the same numbers."""
+    given = (*args, *kwargs.values())
+    if _torch.is_compiling() or not all(x is None or x.__class__ in _PLAIN for x in given):
+        return _zero_stays(f, dtype, *args, **kwargs)
+    return _zero_stays_with(f, dtype, args, tuple(kwargs.items()))
+
+
+_PLAIN = {int, float, bool, str}
 _NOT = ("invert", "bitwise_not")  # of bool they are "not"
 
 
@@ -120,7 +135,7 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
                 f"{name}: expected a SparseTensor and numbers: use scorch.map, or A.to_dense()"
             )
         in_place = kwargs.pop("inplace", False)
-        if not keeps_zero and not _zero_stays(f, input.dtype, *args, **kwargs):
+        if not keeps_zero and not _keeps_zero(f, input.dtype, args, kwargs):
             negates = name == "logical_not" or (input.dtype == torch.bool and name in _NOT)
             instead = "A == 0 for the dense mask" if negates else "scorch.map(A, f) for the stored entries"
             raise NotImplementedError(
@@ -129,7 +144,7 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
             )
         if in_place:
             return replace(input, lambda values: f(values, *args, **kwargs), name)
-        a = input if name.strip("_") in _LINEAR else input.coalesce()
+        a = input if name.strip("_") in _LINEAR else input._unique()
         return a._with_values(f(a.values(), *args, **kwargs))
 
     return partwise(mapped)
@@ -182,14 +197,14 @@ def format_of(a: SparseTensor, ndim: int) -> str:
 
 def merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) -> torch.Tensor:
     """f of two sparse tensors over the union, or the intersection, of what they store."""
-    if same_structure(a, b) and a.is_coalesced():
+    if same_structure(a, b) and a._is_unique():
         return a._with_values(f(a.values(), b.values()))
-    if _torch.traces_step() and a.is_coalesced():
+    if _torch.traces_step() and a._is_unique():
         return a._with_values(f(a.values(), matched(a, b, ONE_STRUCTURE)))
     a, b = a._whole(), b._whole()
     shape = _torch.broadcast(a.shape, b.shape)
     format = format_of(a if a._ndim == len(shape) else b, len(shape))
-    pair = a.coalesce(), b.coalesce()
+    pair = a._unique(), b._unique()
     made = None
     if kind == PRODUCT or not kernels.forms_dense(*pair, format):
         made = kernels.evaluated(name, *pair, format)
@@ -279,7 +294,7 @@ def _are_alike(a: object, b: object) -> bool:
     if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)) or _torch.in_graph():
         return False
     n = a._val.shape[0]
-    return n > _LARGE and n == b._val.shape[0] and same_structure(a, b) and a.is_coalesced()
+    return n > _LARGE and n == b._val.shape[0] and same_structure(a, b) and a._is_unique()
 
 
 def binary(f: Callable, name: str, kind: int) -> Callable:
@@ -383,7 +398,7 @@ def power(input: object, exponent: object) -> torch.Tensor:
     exponent = _operand(exponent)  # of NumPy, too
     plain = exponent is not None and not isinstance(exponent, SparseTensor | complex)
     if isinstance(input, SparseTensor) and plain and _is_positive(exponent):
-        a = input.coalesce()
+        a = input._unique()
         return (_scalar if is_scalar(exponent) else _with_dense)(torch.pow, "pow", a, exponent, False)
     raise NotImplementedError(_POWERS)
 
@@ -473,15 +488,17 @@ def glu(input: SparseTensor, dim: int = -1) -> SparseTensor:
 @partwise
 def prelu(input: SparseTensor, weight: torch.Tensor) -> SparseTensor:
     """``F.prelu``: one slope, or one for each channel."""
-    a = input.coalesce()
+    a = input._unique()
     if weight.numel() > 1:
         if a._ndim < 2 or weight.numel() != a.shape[1]:
             raise ValueError(
                 f"prelu: expected a slope for each channel of {list(a.shape)}, got {weight.numel()}"
             )
         weight = gather(a, weight.view(-1, *(1 for _ in a.shape[2:])))
-    values = a.values()
-    return a._with_values(torch.where(values > 0, values, weight.reshape(-1) * values))
+    values, weight = a.values(), weight.reshape(-1)
+    if weight.shape == (1,) and weight.dtype == values.dtype:
+        return a._with_values(torch.prelu(values, weight))
+    return a._with_values(torch.where(values > 0, values, weight * values))
 
 
 @partwise

@@ -264,7 +264,7 @@ def sparse_mm(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") ->
         raise ValueError(
             f"torch.sparse.mm with reduce={reduce!r}: expected a sparse matrix on the left and a matrix"
         )
-    return _REDUCE[reduce](sparse.coalesce(), dense.to_dense() if isinstance(dense, SparseTensor) else dense)
+    return _REDUCE[reduce](sparse._unique(), dense.to_dense() if isinstance(dense, SparseTensor) else dense)
 
 
 def _entries_a_row(a: SparseTensor) -> torch.Tensor:
@@ -512,7 +512,7 @@ def sampled_addmm(
         or isinstance(mat2, SparseTensor)
     ):
         raise NotImplementedError("sampled_addmm: expected a SparseTensor and two dense matrices")
-    input = input.coalesce()
+    input = input._unique()
     *batch, n, m = input.shape
     _check(input, "mat1", mat1, [*batch, n, "k"])
     _check(input, "mat2", mat2, [*batch, mat1.shape[-1], m])

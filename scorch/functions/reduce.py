@@ -176,7 +176,7 @@ def mean(
 
 def _without_nan(a: SparseTensor) -> SparseTensor:
     """Zeros where a has NaN."""
-    a = a.coalesce()
+    a = a._unique()
     return a._with_values(a.values().masked_fill(a.values().isnan(), 0))
 
 
@@ -199,7 +199,7 @@ def nanmean(
     """``torch.nanmean``."""
     if not input.dtype.is_floating_point:
         raise TypeError(f"nanmean: expected a floating point type, got {input.dtype}: convert it first")
-    a = input.coalesce()
+    a = input._unique()
     left_out = sum_(a._with_values(a.values().isnan()), dim, keepdim)
     kept = _sized(a, dims_of(dim, a._ndim)) - left_out
     total = nansum(widened(a), dim, keepdim, dtype=dtype)
@@ -225,7 +225,7 @@ def var(
     free = size - (int(unbiased) if correction is None else correction)
     by = free if free > 0 else 1
     if a._ndim - len(dims) < 2:
-        y = _kept((_deviations(a.coalesce(), dims, size) / by).to(input.dtype), dims, keepdim)
+        y = _kept((_deviations(a._unique(), dims, size) / by).to(input.dtype), dims, keepdim)
     else:
         g = group(a, dims)
         middle = add_up(g.values, g.slot, g.n) / size
@@ -279,7 +279,7 @@ def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     values = _alone(input, dims)
     if values is not None:
         return _kept(values.count_nonzero(), dims, keepdim)
-    a = input.coalesce()
+    a = input._unique()
     return sum_(a._with_values(a.values() != 0), dim, keepdim)
 
 
@@ -327,7 +327,7 @@ def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch
         zeros = lambda: add_up((values == 0).long(), g.slot, g.n)  # noqa: E731
         result = _with_missing(stored, _count(g), size, kind, zeros)
         return _finish(input, g, result.to(input.dtype), dims, keepdim)
-    y = kernel(input.coalesce(), dims, "max=" if kind == "amax" else "min=")
+    y = kernel(input._unique(), dims, "max=" if kind == "amax" else "min=")
     return _kept(y.to(input.dtype), dims, keepdim)
 
 
@@ -404,7 +404,7 @@ def vector_norm(
     dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
     """``torch.linalg.vector_norm``; of orders below 0, it is 0 where an entry is missing."""
-    a = input.coalesce() if dtype is None else input.coalesce().to(dtype)
+    a = input._unique() if dtype is None else input._unique().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
     dims = dims_of(dim, a._ndim)

@@ -29,7 +29,7 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
         dim = axis(dim, a._ndim)
         few = renumbered(a, [d for d in range(a._ndim) if d != dim])
         if few is not a:
-            return a.coalesce()._with_values(_normalised(few, dim, dtype, log).values())
+            return a._unique()._with_values(_normalised(few, dim, dtype, log).values())
         if _is_direct(a, dim, dtype):
             return _in_one_program(a, dim, log)
         if needs_grad(a):
@@ -37,7 +37,7 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
                 direct = _is_direct(a, dim, dtype)
             if direct:
                 return _Rows.apply(a, dim, log)
-    a = a._whole().coalesce()
+    a = a._whole()._unique()
     a = a if dtype is None else a.to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"softmax: expected a floating point type, got {a.dtype}: pass dtype=")

@@ -39,7 +39,7 @@ def refuse_recorded(name: str, *tensors: torch.Tensor) -> None:
 
 
 def refuse_repeated(name: str, a: SparseTensor) -> None:
-    if not a.is_coalesced():
+    if not a._is_unique():
         raise ValueError(f"{name} in place: entries are stored several times: call A.coalesce() first")
 
 
@@ -72,7 +72,7 @@ def values_at(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
 def stored(a: SparseTensor, x: object, name: str) -> object:
     """What an in-place operation on A's values takes for an operand."""
     if isinstance(x, SparseTensor):
-        x = x.coalesce()
+        x = x._unique()
         return x.values() if same_structure(a, x) else _met(a, x, name)
     if not (isinstance(x, torch.Tensor) and x.dim()):
         return x

@@ -110,7 +110,7 @@ class Linear(nn.Module):
         self.reset_parameters()
 
     def _adopt(self, weight: SparseTensor, bias: bool | torch.Tensor | None) -> None:
-        if not weight.is_coalesced():
+        if not weight._is_unique():
             raise ValueError(
                 f"format: expected one that stores an entry once, got {weight.format}: begin with blocks"
             )

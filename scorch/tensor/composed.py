@@ -182,7 +182,7 @@ class Composed(SparseTensor):
         """Coordinates [2, nnz] of the stored values, part by part, a copy; -1 in padding."""
         return torch.cat([part.indices().to(self.index_dtype) for part in self.parts], 1)
 
-    def is_coalesced(self) -> builtins.bool:
+    def _is_unique(self) -> builtins.bool:
         """Whether no entry is stored twice; where torch.compile traces, whether no format of parts stores
         one that another part may store."""
         form = layout(self._fmt, 2)
@@ -193,9 +193,9 @@ class Composed(SparseTensor):
             return True
         return not _torch.is_compiling() and self._merged()[2]
 
-    def coalesce(self) -> SparseTensor:
-        """Itself where no entry is stored twice, else csr; see ``is_coalesced``."""
-        return self if self.is_coalesced() else self._whole()
+    def _unique(self) -> SparseTensor:
+        """Itself where no entry is stored twice, else csr."""
+        return self if self._is_unique() else self._whole()
 
     def __repr__(self) -> str:
         text = super().__repr__()

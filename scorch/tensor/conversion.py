@@ -109,7 +109,7 @@ def to_dense(a: SparseTensor, dtype: torch.dtype | None) -> torch.Tensor:
 
 def _is_recorded_once(a: SparseTensor) -> bool:
     """Whether an eager call on a is recorded and nothing more, and a has an index and no entry twice."""
-    return needs_grad(a) and not _torch.in_transform() and a._ndim > 0 and a.is_coalesced()
+    return needs_grad(a) and not _torch.in_transform() and a._ndim > 0 and a._is_unique()
 
 
 def _scattered(a: SparseTensor) -> torch.Tensor:
@@ -146,8 +146,8 @@ def to(
     added = values.dtype if dtype is None else dtype
     rounded = added.is_floating_point and values.is_floating_point()
     widened = rounded and torch.finfo(added).bits > torch.finfo(values.dtype).bits
-    if added != values.dtype and not widened and not a.is_coalesced():
-        return a.coalesce().to(dtype, index_dtype=index_dtype)  # a sum of casts is no cast of a sum
+    if added != values.dtype and not widened and not a._is_unique():
+        return a._unique().to(dtype, index_dtype=index_dtype)  # a sum of casts is no cast of a sum
     cast = a.values().to(added, copy=copied)
     same = not (copied or is_composed(a._fmt)) and index_dtype in (None, a.index_dtype)
     if same and not torch.compiler.is_dynamo_compiling() and is_plain(cast) and cast.is_contiguous():

@@ -134,6 +134,12 @@ def pads(text: str) -> bool:
     return "ell" in text or "dia" in text
 
 
+@lru_cache(maxsize=1024)
+def is_row_major(text: str, ndim: int) -> bool:
+    """Whether a format stores entries in row-major order, and nothing else."""
+    return not pads(text) and [dim for _, _, dim, *_ in layout(text, ndim).levels] == [*range(ndim)]
+
+
 _TWICE = re.compile(r"nonunique\)(?!, singleton)")
 
 

@@ -242,7 +242,7 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
 def lookup(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
     """The values at these coordinates, one tensor a dimension, broadcast together; dense."""
     where = torch.broadcast_tensors(*where)
-    a = a.coalesce()
+    a = a._unique()
     place = located(a, [w.reshape(-1) for w in where])
     if not where[0].dim() and not _torch.in_graph() and place >= 0:
         return a.values()[int(place)]  # a view: changing it changes a, as in torch
@@ -270,7 +270,7 @@ def assign(a: SparseTensor, index: object, value: object, name: str, adds: bool 
     if needs_grad(a) or (isinstance(value, torch.Tensor) and needs_grad(value)):
         raise NotImplementedError(f"{name} is not recorded: use torch.no_grad(), or torch.where")
     refuse_read_only(name, a)
-    if not a.is_coalesced():
+    if not a._is_unique():
         raise ValueError(f"{name}: entries are stored several times: call A.coalesce() first")
     if value.__class__ in (int, float) and not adds and (entry := _entry_alone(a, index)) is not None:
         entry.fill_(value)

@@ -34,7 +34,7 @@ def _refuse_graphs(what: str) -> None:
 def to_coo(a: SparseTensor) -> torch.Tensor:
     """The COO tensor of torch, coalesced."""
     a = sound(a)
-    coo = a.coalesce() if a._fmt.startswith("compressed(0, nonunique)") else a.convert("coo")
+    coo = a._unique() if a._fmt.startswith("compressed(0, nonunique)") else a.convert("coo")
     values = coo.values()
     indices = torch.stack([coo.crd(d) for d in range(a._ndim)]).long()
     return torch.sparse_coo_tensor(

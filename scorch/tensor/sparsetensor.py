@@ -18,7 +18,7 @@ from torch.compiler import is_dynamo_compiling
 
 from .. import _C, _torch
 from . import rooms
-from .format import SINGLE, Format, layout, repeats
+from .format import SINGLE, Format, is_row_major, layout, repeats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -590,10 +590,24 @@ class SparseTensor(_Tensor):
         return rooms.layouts.to_scipy(self)
 
     def coalesce(self) -> SparseTensor:
-        """Sums duplicates, of bool by "or"; this tensor itself where its format has none."""
-        return self if self.is_coalesced() else self.convert("coo")
+        """With duplicates summed, of bool by "or", and ``indices()`` in row-major order, as torch has them.
+
+        This tensor itself where its format has them so; else csr, csf, or coo where it is a list.
+        """
+        a = self._unique()
+        if is_row_major(a._fmt, a._ndim):
+            return a
+        return a.convert("coo" if "singleton" in a._fmt else "csr" if a._ndim == 2 else "csf")
 
     def is_coalesced(self) -> builtins.bool:
+        """Whether no entry is stored twice, and ``indices()`` come in row-major order."""
+        return self._is_unique() and is_row_major(self._fmt, self._ndim)
+
+    def _unique(self) -> SparseTensor:
+        """With duplicates summed; this tensor itself where there are none."""
+        return self if self._is_unique() else self.convert("coo")
+
+    def _is_unique(self) -> builtins.bool:
         """Whether no entry is stored twice."""
         return not repeats(self._fmt)
 

@@ -254,7 +254,7 @@ def once(a: SparseTensor) -> SparseTensor:
     and gradients have the structure of what a kernel read."""
     if not repeats(a._fmt) or not (a._val.dtype is torch.bool or needs_grad(a)):
         return a
-    return a.coalesce()
+    return a._unique()
 
 
 def versions(a: SparseTensor) -> tuple[int | bytes, ...]:
