@@ -1,7 +1,7 @@
 """Reductions and norms.
 
 A reduction counts missing entries as zeros, as torch does for the dense tensor. What remains with two or
-more dimensions is sparse; vectors and numbers are dense.
+more dimensions is sparse, unless all of its levels are dense; vectors and numbers are dense.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..tensor.entries import (
     summed_type,
     unravel,
 )
-from ..tensor.format import pads, repeats
+from ..tensor.format import layout, pads, repeats
 from ..tensor.index import axes, axis
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import plain_values
@@ -62,12 +62,19 @@ def dims_of(dim: Dims, ndim: int) -> list[int]:
     return dims
 
 
+def _leaves_dense(a: SparseTensor, dims: list[int]) -> bool:
+    """Whether a reduction gives a dense tensor: a vector, a number, or what is left in dense levels alone."""
+    if a._ndim - len(dims) < 2:
+        return True
+    return all(kind == "dense" for kind, _, d, *_ in layout(a._fmt, a._ndim).levels if d not in dims)
+
+
 def group(a: SparseTensor, dims: list[int]) -> _Groups:
     e = entries(a)
     rest = [d for d in range(a._ndim) if d not in dims]
     kept = tuple(e.shape[d] for d in rest)
     slot, size = ravel(e.indices[rest], kept), math.prod(e.shape[d] for d in dims)
-    if len(rest) < 2:
+    if _leaves_dense(a, dims):
         return _Groups(e.values, slot, math.prod(kept), size, None, kept)
     key, slot = distinct(slot)
     return _Groups(e.values, slot, key.numel(), size, key, kept)
@@ -144,7 +151,7 @@ def sum_(
     dims = dims_of(dim, input._ndim)
     given = input._val.dtype
     of = dtype or (given if given.is_floating_point else torch.int64)
-    few = input._ndim - len(dims) < 2
+    few = _leaves_dense(input, dims)
     # Kernels count what is true by themselves, each entry of those that are one.
     counted = few and of is torch.int64 and given is torch.bool and not repeats(input._fmt)
     a = input if of is given or counted else input.to(of)
@@ -224,7 +231,7 @@ def var(
     a, size = widened(input), _sized(input, dims)
     free = size - (int(unbiased) if correction is None else correction)
     by = free if free > 0 else 1
-    if a._ndim - len(dims) < 2:
+    if _leaves_dense(a, dims):
         y = _kept((_deviations(a._unique(), dims, size) / by).to(input.dtype), dims, keepdim)
     else:
         g = group(a, dims)
@@ -316,7 +323,7 @@ def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch
     if values is not None and values.shape[0]:
         y = getattr(values, kind)()
         return _kept(y if values.shape[0] == size else _BOUNDED[kind](y, y.new_zeros(())), dims, keepdim)
-    if input._ndim - len(dims) > 1:
+    if not _leaves_dense(input, dims):
         g = group(input, dims)
         values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
         # torch's derivative counts what is there before among those that attain an extremum: NaN attains none
