@@ -15,6 +15,7 @@ import torch.nn.functional as F
 
 from .. import _torch
 from ..functions import (
+    activations,
     attention,
     choose,
     composite,
@@ -174,7 +175,7 @@ for _name in (
     "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce",
     "index_put", "put", "masked_scatter", "select_scatter", "slice_scatter", "diagonal_scatter",
 ):  # fmt: skip
-    _put_any(_with_out(places.into(getattr(torch, _name), getattr(places, _name))), _name)
+    _put_any(_with_out(places.into(_name)), _name)
 _put(choose.nonzero, "nonzero", "argwhere")
 _put_any(_with_out(choose.where), "where", homes=(torch,))
 HANDLERS[torch.Tensor.where] = lambda input, condition, other: choose.where(condition, input, other)
@@ -338,7 +339,7 @@ _KEEP_ZERO = (
 )
 _PROBED = (
     "acos acosh angle arccos arccosh bitwise_not cos cosh digamma erfc exp "
-    "exp2 frac i0 isfinite isreal lgamma log log10 log2 logical_not logit mvlgamma nan_to_num "
+    "exp2 frac i0 isreal lgamma log log10 log2 logical_not logit mvlgamma nan_to_num "
     "reciprocal rsqrt selu celu sigmoid sinc threshold airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 entr "
     "erfcx i0e i1 i1e log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 "
     "ndtr ndtri scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0"
@@ -389,7 +390,8 @@ for _name, _f in pointwise.SPECIAL.items():
 _put_any(_with_second(pointwise.BINARY["heaviside"], "values"), "heaviside")
 for _name in ("clamp", "clamp_max", "clamp_min", "clip"):
     _put_any(partwise(_with_out(pointwise.clamp(getattr(torch, _name), _name))), _name)
-_put(pointwise.prelu, "prelu", homes=(torch, F))
+_put(activations.prelu, "prelu", homes=(torch, F))
+_put(activations.isfinite, "isfinite")
 for _operator, _name in _OPERATORS.items():
     _f = pointwise.BINARY[_name]
     _put_any(_f, f"__{_operator}__")
@@ -407,7 +409,7 @@ _put_any(pointwise.reversed_(pointwise.power), "__rpow__")
 _put_any(pointwise.masked_fill, "masked_fill")
 for _name in ("lerp", "addcmul", "addcdiv"):
     _put_any(_with_out(getattr(pointwise, _name)), _name)
-_put(pointwise.glu, "glu", homes=(F,))
+_put(activations.glu, "glu", homes=(F,))
 _put_any(pointwise.equal, "equal")
 _put_any(pointwise.allclose, "allclose")
 

@@ -108,9 +108,13 @@ def _at_least_a_vector(f: Callable) -> Callable:
     return call
 
 
-def into(plainly: Callable, sparsely: Callable) -> Callable:
-    """What writes into a tensor: into a dense one as torch does, with what is sparse made dense beside it."""
-    densely = beside_dense(plainly, plainly.__name__)
+def into(name: str) -> Callable:
+    """What writes into a tensor: into a dense one as torch does, with what is sparse made dense beside it.
+
+    What ``index_add`` adds to a dense one is read where it has entries.
+    """
+    sparsely = globals()[name]
+    densely = _add_into_dense if name == "index_add" else beside_dense(getattr(torch, name), name)
 
     def call(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         return (sparsely if isinstance(input, SparseTensor) else densely)(input, *args, **kwargs)
@@ -226,6 +230,18 @@ def index_add(
         alpha = int(alpha)  # as torch does
     values = e.values if alpha == 1 else e.values * alpha
     return _merged(input, entries(input), e.indices, values)
+
+
+def _add_into_dense(
+    input: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, *, alpha: Number = 1
+) -> torch.Tensor:
+    listed = isinstance(source, SparseTensor) and not isinstance(index, SparseTensor)
+    if not listed or not input.dim() or source.dtype != input.dtype:
+        return beside_dense(torch.index_add, "index_add")(input, dim, index, source, alpha=alpha)
+    dim = axis(dim, input.dim())
+    e = _moved(source, dim, _listed("index_add", input, dim, index, source), input.shape)
+    values = e.values if alpha == 1 else e.values * alpha
+    return input.index_put(tuple(e.indices), values, accumulate=True)
 
 
 @_at_least_a_vector

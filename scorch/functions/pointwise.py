@@ -479,28 +479,6 @@ def _added(f: Callable, name: str) -> Callable:
 addcmul, addcdiv = _added(torch.mul, "addcmul"), _added(torch.div, "addcdiv")
 
 
-def glu(input: SparseTensor, dim: int = -1) -> SparseTensor:
-    """``F.glu``: the first half, sparse, times what the sigmoid makes of the second."""
-    first, second = torch.chunk(input, 2, dim)
-    return first * torch.sigmoid(second.to_dense())
-
-
-@partwise
-def prelu(input: SparseTensor, weight: torch.Tensor) -> SparseTensor:
-    """``F.prelu``: one slope, or one for each channel."""
-    a = input._unique()
-    if weight.numel() > 1:
-        if a._ndim < 2 or weight.numel() != a.shape[1]:
-            raise ValueError(
-                f"prelu: expected a slope for each channel of {list(a.shape)}, got {weight.numel()}"
-            )
-        weight = gather(a, weight.view(-1, *(1 for _ in a.shape[2:])))
-    values, weight = a.values(), weight.reshape(-1)
-    if weight.shape == (1,) and weight.dtype == values.dtype:
-        return a._with_values(torch.prelu(values, weight))
-    return a._with_values(torch.where(values > 0, values, weight * values))
-
-
 @partwise
 def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.Tensor) -> torch.Tensor:
     """``torch.masked_fill``: sparse for a sparse mask or the value 0, else dense."""
