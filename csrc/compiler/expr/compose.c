@@ -130,10 +130,10 @@ static Expr *named(Composer *c, const Expr *e, Naming names)
 
 /* ---- sums ---- */
 /* Something runs over all coordinates of what e comes to, so that steps can add to it. */
-static bool is_dense(const Expr *e)
+static bool is_dense(const Prog *p, const Expr *e)
 {
     const uint32_t kept = expr_free(e);
-    return __builtin_popcount(kept) < 2 || (kept & ~expr_covered(e));
+    return __builtin_popcount(kept) < 2 || (kept & ~expr_covered(p, e));
 }
 
 /* Whether e reads a composed operand that has all indices of the access `at`, or none but those. */
@@ -176,7 +176,7 @@ static Expr *spread(Composer *c, Expr *e)
     if (!e->kid[0]) return e;
     Expr *a = spread(c, e->kid[0]), *b = e->kid[1] ? spread(c, e->kid[1]) : NULL;
     e = expr_with_kids(c->p, e, a, b);
-    const bool sums = e->op == O_REDUCE && e->reduce == O_ADD && is_dense(e);
+    const bool sums = e->op == O_REDUCE && e->reduce == O_ADD && is_dense(c->p, e);
     return sums ? multiply_out(c, e, SC_MAXPARTS) : e;
 }
 

@@ -86,10 +86,11 @@ void expr_compose(Prog *, const uint8_t *parts, sc_composed *);
 
 /* ---- covered.c ---- */
 /* The indices whose combinations are stored: e is missing at all others. */
-uint32_t expr_covered(const Expr *);
+uint32_t expr_covered(const Prog *, const Expr *);
 /* Above zero where e has an entry, zero where it is missing; the same indices. */
 Expr *expr_entries(Prog *, Expr *);
-bool expr_kills(const Expr *, const Tensor *t); /* e is absent wherever this very Tensor has no entry */
+bool expr_kills(const Prog *, const Expr *,
+                const Tensor *t);               /* e is absent wherever this very Tensor has no entry */
 void expr_check_division(Prog *, const Expr *); /* refuses divisors that are zero where an entry is missing */
 
 /* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the

@@ -20,6 +20,8 @@
  * It is dense where the result is not sparse, or asked to be dense; else the
  * structure of the operand; else what a user's nest assembles; else open, for
  * the scheduler to say. */
+#include <math.h>
+
 #include "expr.h"
 
 static sc_format format_of(Prog *p, const char *text, int ndim)
@@ -70,7 +72,7 @@ static bool has_empty(const Prog *p, const Expr *e)
 static uint32_t covered(const Prog *p, const Assign *a, bool asked)
 {
     uint32_t vars = 0;
-    if (!p->skip) return has_empty(p, a->rhs) ? 0 : expr_covered(a->rhs);
+    if (!p->skip) return has_empty(p, a->rhs) ? 0 : expr_covered(p, a->rhs);
     if (!asked && (a->reduce == O_MAX || a->reduce == O_MIN)) return 0;
     each_sparse(a->rhs, false, add_vars, &vars);
     return vars;
@@ -158,7 +160,7 @@ static Tensor *next_mask(const Prog *p, const Assign *a, int *k, Mask *m)
     while (*k < p->ntensor) {
         Tensor *t = p->tensor[(*k)++];
         *m = (Mask){t, true, true, true};
-        if (!tensor_is_sparse(t) || !expr_kills(a->rhs, t)) continue;
+        if (!tensor_is_sparse(t) || !expr_kills(p, a->rhs, t)) continue;
         each_sparse(a->rhs, false, look_for_others, m);
         return t;
     }
@@ -400,6 +402,20 @@ static sc_dtype promoted(const Prog *p)
     return t;
 }
 
+/* Constants are numbers of what is computed in. */
+static void check_constants(Prog *p, const Expr *e)
+{
+    const bool wide = e->op == O_CONST && isfinite(e->c) && (e->c < INT32_MIN || e->c > INT32_MAX);
+    if (wide && p->type == SC_I32)
+        fail(
+            p, SC_EVALUE, e->pos,
+            "%.0f is no number of int32, which is computed in: convert an operand to int64, or to a floating "
+            "point type",
+            e->c);
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) check_constants(p, e->kid[k]);
+}
+
 static void infer_types(Prog *p)
 {
     sc_dtype t = promoted(p);
@@ -408,6 +424,7 @@ static void infer_types(Prog *p)
     if (real && t < SC_F16) t = SC_F32;
     p->type = sc_dtype_computed(t);
     p->result_type = p->narrow ? p->narrow : t < SC_F16 ? p->type : t;
+    for (int a = 0; a < p->nassign; a++) check_constants(p, p->assign[a].rhs);
 }
 
 /* ---- one result ---- */

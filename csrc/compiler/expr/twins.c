@@ -60,7 +60,7 @@ Expr *expr_twins(Prog *p, const Assign *a)
     for (int k = 0; k < n; k++) {
         Tensor *t = p->tensor[k];
         Tensor *leader = expr_reads(e, t) ? leader_of(p, a, e, t) : NULL;
-        if (leader && leader != t) e = expr_follow(p, e, t, leader, !expr_kills(e, leader));
+        if (leader && leader != t) e = expr_follow(p, e, t, leader, !expr_kills(p, e, leader));
     }
     return e;
 }

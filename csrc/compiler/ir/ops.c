@@ -79,3 +79,18 @@ int64_t op_eval_int(Op op, int64_t a, int64_t b)
     }
     return 0;
 }
+
+static bool holds(double x) { return x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x; }
+
+bool op_eval_in(sc_dtype type, Op op, double a, double b, double *out)
+{
+    const bool wraps = type == SC_I32;
+    if ((type == SC_I64 || wraps) && info[op].integers && holds(a) && holds(b)) {
+        const int64_t x = (int64_t)a, y = (int64_t)b;
+        const int64_t v = wraps ? (int32_t)op_eval_int(op, (int32_t)x, (int32_t)y) : op_eval_int(op, x, y);
+        *out = (double)v;
+        return v > -(INT64_C(1) << 53) && v < INT64_C(1) << 53;
+    }
+    *out = type == SC_F32 ? (float)op_eval(op, (float)a, (float)b) : op_eval(op, a, b);
+    return true;
+}

@@ -8,9 +8,11 @@
 #include "nest.h"
 
 /* ---- expressions ---- */
-static Expr *folded(Prog *p, const Expr *e, const Expr *a, const Expr *b)
+static Expr *folded(Prog *p, Expr *e, Expr *a, Expr *b)
 {
-    const double v = op_eval(e->op, a ? a->c : 0, b ? b->c : 0);
+    double v;
+    if (!op_eval_in(p->type, e->op, a ? a->c : 0, b ? b->c : 0, &v))
+        return expr_with_kids(p, e, a ? a : expr_const(p, 0), e->kid[1] && !b ? expr_const(p, 0) : b);
     return v == 0 ? NULL : expr_const(p, v);
 }
 

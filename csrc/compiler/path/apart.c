@@ -53,7 +53,7 @@ static bool cut(Planner *pl)
 
 /* By itself, such an assignment makes a sparse result. */
 static bool comes_sparse(const Prog *p, const Assign *a)
-{ return may_be_sparse(p, a) && a->lhs->tensor->ndim > 1 && !(expr_vars(a->lhs) & ~path_covered(a->rhs)); }
+{ return may_be_sparse(p, a) && a->lhs->tensor->ndim > 1 && !(expr_vars(a->lhs) & ~path_covered(p, a->rhs)); }
 
 /* Where a result is read dense that would come sparse by itself, stored() of it would be true everywhere. */
 static void refuse_stored(Prog *p, int a, const Expr *e)

@@ -16,15 +16,15 @@ bool path_has_sparse(const Expr *e)
 
 /* Indices of the sparse operands of a product, or of all terms of a sum; of other expressions those that its operands of
  * the program cover. */
-static uint32_t covered_by(const Expr *e, bool plain)
+static uint32_t covered_by(const Prog *p, const Expr *e, bool plain)
 {
     uint32_t vars = 0;
-    if (e->op == O_ADD || e->op == O_SUB) return path_covered(e->kid[0]) & path_covered(e->kid[1]);
-    if (!plain) return expr_covered(e);
+    if (e->op == O_ADD || e->op == O_SUB) return path_covered(p, e->kid[0]) & path_covered(p, e->kid[1]);
+    if (!plain) return expr_covered(p, e);
     if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : expr_vars(e);
     for (int k = 0; k < 2; k++)
-        if (e->kid[k]) vars |= covered_by(e->kid[k], plain);
+        if (e->kid[k]) vars |= covered_by(p, e->kid[k], plain);
     return vars;
 }
 
-uint32_t path_covered(const Expr *e) { return covered_by(e, path_is_product(e)); }
+uint32_t path_covered(const Prog *p, const Expr *e) { return covered_by(p, e, path_is_product(e)); }

@@ -23,9 +23,10 @@ static inline int path_result(const Prog *p, int a) { return p->assign[a].lhs->t
 static inline bool path_is_sum(const Expr *e) { return e->op == O_REDUCE && e->reduce == O_ADD; }
 
 /* ---- entries.c ---- */
-bool path_is_product(const Expr *);  /* of accesses, and sums of such */
-bool path_has_sparse(const Expr *);  /* reads a sparse operand, or a value that is sparse */
-uint32_t path_covered(const Expr *); /* indices along which entries of sparse tensors say what is stored */
+bool path_is_product(const Expr *); /* of accesses, and sums of such */
+bool path_has_sparse(const Expr *); /* reads a sparse operand, or a value that is sparse */
+uint32_t path_covered(const Prog *,
+                      const Expr *); /* indices along which entries of sparse tensors say what is stored */
 
 /* ---- sampled.c ---- */
 typedef struct {

@@ -160,7 +160,7 @@ static void ask_structure(Prog *p, Step *s, int k, const Expr *lhs, const Expr *
     sc_request *rq = &s->request;
     for (int q = 0; q < rq->nin && !rq->ask_like[k]; q++) {
         const Tensor *t = s->from[q] < p->nin ? prog_tensor(p, rq->in[q].name) : NULL;
-        bool same = t && tensor_is_sparse(t) && t->ndim == lhs->tensor->ndim && expr_kills(rhs, t);
+        bool same = t && tensor_is_sparse(t) && t->ndim == lhs->tensor->ndim && expr_kills(p, rhs, t);
         for (int d = 0; same && d < t->ndim; d++) same = t->dimvar[d] == lhs->ix[d].var;
         for (int o = 0; same && o < rq->nin; o++)
             same = sc_format_is_dense(&rq->in[o].format) || sc_request_root(rq, o) == sc_request_root(rq, q);
@@ -208,7 +208,7 @@ static bool is_promised(const Planner *pl, const Step *s, const sc_outcome *o, i
 static bool keeps_entries(const Planner *pl, const Step *s, const Assign *a, int result)
 {
     if (sc_format_is_dense(&pl->p->ask[result])) return true;
-    return !reads(pl, s, has_holes) && !(expr_vars(a->lhs) & ~path_covered(a->rhs));
+    return !reads(pl, s, has_holes) && !(expr_vars(a->lhs) & ~path_covered(pl->p, a->rhs));
 }
 
 /* What later steps know of a value. */

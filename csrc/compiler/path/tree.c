@@ -46,7 +46,7 @@ static double spread_of(const Expr *e)
 Size tree_size(const Prog *p, const Expr *e)
 {
     Size s = {.vars = expr_free(e)};
-    s.sparse = path_has_sparse(e) && s.vars && !(s.vars & ~path_covered(e));
+    s.sparse = path_has_sparse(e) && s.vars && !(s.vars & ~path_covered(p, e));
     if (s.sparse && e->op == O_ACCESS) s.twin = e->tensor->twin ? e->tensor->twin : e->tensor->arg + 1;
     s.spread = s.sparse ? spread_of(e) : 0;
     if (s.sparse && e->op == O_ACCESS) s.rows = 1u << tensor_level_index(e->tensor, 0).var;

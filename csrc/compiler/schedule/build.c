@@ -432,7 +432,7 @@ Nest *schedule_build(Prog *p, const Assign *a, const Order *order, char why[WHY]
     Tensor *t = a->lhs->tensor;
     Build b = {.p = p, .order = order, .dense_so_far = true, .why = why};
     *why = 0;
-    if (t->role == T_OUT && t->ndim && !t->format.nlevel) b.layout = t, b.covered = expr_covered(a->rhs);
+    if (t->role == T_OUT && t->ndim && !t->format.nlevel) b.layout = t, b.covered = expr_covered(p, a->rhs);
     const State top = {0};
     Nest *n = nest_of(&b, top, *a);
     if (!n || !b.layout) return n;
