@@ -195,6 +195,9 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
         if a._fmt in ("csr", "csc"):
             return select_matrix(a, chosen)
         if not all(map(is_whole, chosen, a.shape)):
+            part, left = cut_first(a, chosen)
+            if part is not a:  # a range of coordinates that ascend: what it contains is less
+                return select_all(part, left)
             format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, Place)])
             made = select_matrix(a.convert("csr"), chosen)
             return made.convert(format) if format != "dense" else made
