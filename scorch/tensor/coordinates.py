@@ -151,7 +151,7 @@ def _tensor(x: object) -> torch.Tensor:
 
 def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], torch.Tensor]:
     """Coordinates, [n] a dimension or [ndim, n], and values [n] as tensors; of none all are one."""
-    if isinstance(indices, tuple) and all(map(_torch.is_array, indices)):
+    if isinstance(indices, tuple | list) and len(indices) and all(map(_torch.is_array, indices)):
         indices = [_tensor(x) for x in indices]
     else:
         indices = _tensor(indices)
