@@ -212,8 +212,11 @@ def is_longer(extent: int, n: int) -> bool:
 
 
 def is_listed(a: SparseTensor) -> bool:
-    """Whether a is a matrix of which csr is the same entries, with not far more positions."""
-    listed = a._ndim == 2 and a._fmt in ("coo", "dcsr", "dcsc", "csc")
+    """Whether a is a matrix, not csr, of which csr is the same entries, with not far more positions."""
+    if a._ndim != 2 or a._fmt == "csr":
+        return False
+    form = layout(a._fmt, 2)
+    listed = not (form.parts or form.is_dense or repeats(form.text))
     return listed and not is_longer(a._shape[0], a._val.shape[0])
 
 
@@ -322,7 +325,7 @@ def reshaped_format(a: SparseTensor, shape: Sequence[int]) -> str:
     return "csr" if sparse_columns else a._fmt
 
 
-def _fitting(format: str, shape: Sequence[int]) -> str:
+def fitting(format: str, shape: Sequence[int]) -> str:
     """The format, or csr, csc or coo where its blocks are not known to divide the shape."""
     for _, _, dim, part, block, _ in layout(format, len(shape)).levels:
         if part and not _torch.divides(block, shape[dim]):
@@ -339,7 +342,7 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     if format == "dense":
         dense = scatter(e)
         return assemble(layout(format, len(shape)), shape, [dense.view(-1)]) if shape else dense
-    format, n = _fitting(format, shape), values.shape[0]
+    format, n = fitting(format, shape), values.shape[0]
     index_dtype = fitting_index(index_dtype, shape, n)
     if format == "csr" and len(shape) > 1:
         rows = math.prod(shape[:-1])

@@ -22,6 +22,7 @@ from .entries import (
     build,
     coordinates,
     entries,
+    fitting,
     is_longer,
     kept_format,
     located,
@@ -200,7 +201,7 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
                 return select_all(part, left)
             format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, Place)])
             made = select_matrix(a.convert("csr"), chosen)
-            return made.convert(format) if format != "dense" else made
+            return made.convert(fitting(format, made.shape)) if format != "dense" else made
     for dim in (0, a._ndim - 1):
         rows_first = a._fmt == "csr" and dim == 0 and a._ndim > 1
         if (rows_first or (a._fmt == "csc" and dim == 1)) and not is_whole(chosen[dim], a.shape[dim]):

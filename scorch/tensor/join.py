@@ -14,7 +14,7 @@ import torch
 import torch.utils.data
 
 from .. import _torch
-from .entries import Entries, build, canonical, entries, in_rows, kept_format, unravel
+from .entries import Entries, build, canonical, entries, fitting, in_rows, kept_format, unravel
 from .format import layout
 from .index import axis, select_all
 from .making import of_torch, sparse
@@ -74,7 +74,7 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     rows = _in_rows(tensors)
     if dim in (0, first._ndim - 1) and first._ndim > 1 and _are_csr(rows):
         made = _cat_csr(rows, shape, dim, dtype, index)
-        return made if rows is tensors else made.convert(kept_format(first, range(first._ndim)))
+        return made if rows is tensors else made.convert(fitting(kept_format(first, range(2)), shape))
     parts, at = [], 0
     for t, own in zip(tensors, shapes, strict=True):
         e = entries(t)
@@ -119,7 +119,7 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
         return _cat_csr(tensors, shape, 0, *types).movedim(0, dim)
     if dim == 0 and _are_csr(rows := _in_rows(tensors)):
         made = _cat_csr(rows, shape, 0, *types)
-        return made.convert(kept_format(like, [None, *range(like._ndim)]))
+        return made.convert(fitting(kept_format(like, [None, *range(like._ndim)]), shape))
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
@@ -165,7 +165,7 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     if _are_csr(matrices) and (format == "csr" or format == like._fmt):
         starts = [0, *accumulate(t.shape[1] for t in matrices)]
         shape = (sum(t.shape[0] for t in matrices), starts.pop())
-        return joined(matrices, starts, shape, common_types(matrices), True).convert(format)
+        return joined(matrices, starts, shape, common_types(matrices), True).convert(fitting(format, shape))
     for t in tensors:
         e = entries(as_sparse(t))
         parts.append((e.indices + torch.tensor([[rows], [columns]], device="cpu"), e.values))
