@@ -30,6 +30,7 @@ from .entries import (
     padded_at,
     places,
     runs,
+    same_structure,
     unravel,
 )
 from .format import layout
@@ -140,6 +141,8 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
         made = common(a, index)
         if made is not None:
             return made
+    if index.__class__ is SparseTensor and index.dtype == torch.bool and index.shape == a.shape:
+        return masked_select(a, index)
     items = _spread(index, a._ndim)
     if any(_mask_rank(item) > 1 for item in items):
         return lookup(a, _named(a, index))
@@ -447,6 +450,11 @@ def embedding(
     return index_select(weight, 0, input.reshape(-1)).reshape((*input.shape, weight.shape[1]))
 
 
+def _is_of(input: SparseTensor, mask: torch.Tensor) -> bool:
+    """Whether a mask has the entries of a tensor, in row-major order, as ``A > 0`` has."""
+    return isinstance(mask, SparseTensor) and input.is_coalesced() and same_structure(input, mask)
+
+
 def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """``torch.masked_select``: the values under a mask, which broadcasts with the tensor; a dense vector."""
     if mask.dtype != torch.bool:
@@ -454,6 +462,8 @@ def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     shape = _torch.broadcast(input.shape, mask.shape)
     if not shape:
         return torch.masked_select(input.to_dense(), mask.to_dense())
+    if isinstance(input, SparseTensor) and _is_of(input, mask):
+        return input.values()[places(mask.values())]
     where = unravel(marked(mask, shape), shape)
     if not isinstance(input, SparseTensor) or not input._ndim:
         return input.to_dense().expand(shape)[tuple(where)]
