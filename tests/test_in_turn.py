@@ -151,3 +151,57 @@ def test_degrees_of_a_batch(keepdim):
     made.backward()
     want.backward()
     torch.testing.assert_close(a.grad.to_dense(), x.grad * (dense != 0))
+
+
+# ---- orders of all entries ----
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)"])
+def test_of_all_entries(format, dtype):
+    """Where the extreme is stored, or zero, or there is a NaN; the first of equal ones."""
+    given = [dense_of((4, 6), 7, dtype), -dense_of((4, 6), 8, dtype), torch.ones(4, 6).to(dtype)]
+    given += [given[0] + given[1], torch.zeros(4, 6).to(dtype)]
+    if dtype.is_floating_point:
+        given.append(
+            given[3].index_put(
+                (torch.tensor([2, 3]), torch.tensor([1, 0])), torch.tensor(torch.nan).to(dtype)
+            )
+        )
+    for dense in given:
+        a = scorch.sparse(dense, format=format)
+        for name in ("argmax", "argmin", "median"):
+            got, want = getattr(a, name)(), getattr(dense, name)()
+            torch.testing.assert_close(got, want, equal_nan=True)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)", "ell(6)"])
+def test_under_a_mask_of_the_same_entries(format):
+    dense = dense_of((4, 6)) - 3
+    a = scorch.sparse(dense * (dense != -3), format=format).requires_grad_()
+    dense = a.detach().to_dense()
+    for mask in (lambda x: x > 0, lambda x: x < 1, lambda x: x.T.T != 2):
+        assert torch.equal(a[mask(a.detach())], dense[mask(dense)])
+        assert torch.equal(a.T[mask(a.detach().T)], dense.T[mask(dense.T)])
+    a[a > 0].square().sum().backward()
+    assert torch.equal(a.grad.to_dense(), 2 * dense * (dense > 0))
+
+
+# ---- matrices of other formats ----
+@pytest.mark.parametrize(
+    "format", ["bsr(2,2)", "bsc(2,3)", "ell(6)", "sell(2,4)", "dia(2)", "bitmask", "dcsc"]
+)
+def test_by_way_of_csr(format):
+    dense, order = dense_of((4, 6)), torch.tensor([3, 0, 0, 2])
+    a = scorch.sparse(dense, format=format)
+    for f in (
+        lambda x: x[order], lambda x: x[1:3], lambda x: x[:, 1:4], lambda x: x[2], lambda x: x[1, 2],
+        lambda x: torch.cat([x, x]), lambda x: torch.cat([x, x[:, :1]], 1), lambda x: torch.stack([x, x]),
+        lambda x: torch.block_diag(x, x[:1]), lambda x: x.flip(0),
+        lambda x: x.roll(1, 1), lambda x: x.tril(-1),
+    ):  # fmt: skip
+        b = a.detach().requires_grad_()
+        x = dense.clone().requires_grad_()
+        made, want = f(b), f(x)
+        assert torch.equal(made.to_dense() if scorch.is_sparse(made) else made, want)
+        (made.to_dense() if scorch.is_sparse(made) else made).square().sum().backward()
+        want.square().sum().backward()
+        assert torch.equal(b.grad.to_dense(), x.grad)

@@ -201,7 +201,9 @@ def arg(name: str) -> Callable:
         if not input.numel():
             raise ValueError(f"{name}: expected entries, got the shape {list(input.shape)}")
         a = input if input._ndim else input.reshape(1)
-        return _extreme(a, list(range(a._ndim)), largest)[1].view((1,) * input._ndim if keepdim else ())
+        found = _first_of_all(a, largest)
+        found = _extreme(a, list(range(a._ndim)), largest)[1] if found is None else found
+        return found.view((1,) * input._ndim if keepdim else ())
 
     return call
 
@@ -243,6 +245,35 @@ def kthvalue(
     return torch.return_types.kthvalue([_closed(x, input, dim, keepdim) for x in pair])
 
 
+def _first_of_all(a: SparseTensor, largest: bool) -> torch.Tensor | None:
+    """The place in row-major order of the largest or the smallest entry, where that surely is a value that is
+    stored; else None."""
+    values = plain_values(a) if a.is_coalesced() else None
+    if values is None or not values.shape[0] or values.dtype == torch.bool:
+        return None
+    at = int(values.argmax() if largest else values.argmin())
+    best = values[at]
+    if not (best.isnan() or (best > 0 if largest else best < 0) or values.shape[0] == a.numel()):
+        return None
+    if a._fmt != "csr":
+        return ravel(a.indices()[:, at : at + 1].long(), a.shape).view(())
+    pos, crd = a._arrays()[:2]
+    row = torch.searchsorted(pos, torch.tensor(at, dtype=pos.dtype, device="cpu"), right=True) - 1
+    return row * a.shape[-1] + crd[at]
+
+
+def _middle_of_all(values: torch.Tensor, n: int) -> torch.Tensor:
+    """The lower median of n numbers, of which these may not be zero."""
+    if values.is_floating_point() and values.isnan().any():
+        return values.new_full((), math.nan)
+    below, k = values[values < 0], (n - 1) // 2
+    if k < below.shape[0]:
+        return below.kthvalue(k + 1)[0]
+    above = values[values > 0]
+    k -= n - above.shape[0]
+    return above.kthvalue(k + 1)[0] if k >= 0 else values.new_zeros(())
+
+
 def _of_all(f: Callable, input: SparseTensor) -> torch.Tensor:
     """f of all entries; of none, what torch has of a dense tensor."""
     if not input.numel():
@@ -253,7 +284,8 @@ def _of_all(f: Callable, input: SparseTensor) -> torch.Tensor:
 def median(input: SparseTensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor | tuple:
     """``torch.median``: the lower one; NaN where there is one."""
     if dim is None:
-        return _of_all(torch.median, input)
+        values = plain_values(input) if input.numel() else None
+        return _of_all(torch.median, input) if values is None else _middle_of_all(values, input.numel())
     _needs_entries("median", input, dim)
     n = input.shape[dim] if input._ndim else 1
     pair = _between(input, dim, (n - 1) // 2, (n + 1) // 2, False)
