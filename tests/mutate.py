@@ -46,6 +46,8 @@ PACKAGE = {  # instead of all that, the Python tests of files whose path begins 
     "compiler/expr/inline": STEPS,
     "compiler/lower/noted": ("test_merges",),
     "compiler/expr/twins": ("test_twins",),
+    "compiler/ir/ops": ("test_missing",),
+    "kernels/merged": ("test_in_turn",),
     "kernels/slabs": ("test_slabs",),
     "kernels/listed": ("test_listed",),
     "run/listed": ("test_listed",),
@@ -65,6 +67,15 @@ MUTATIONS = {  # name: file, text, replacement
     "squares are taken where a tile is short": (
         "compiler/lower/turn.c", "O_EQ, size ? size : all, all)", "O_EQ, size ? all : all, all)",
     ),
+    "what is missing is computed in doubles": (
+        "compiler/ir/ops.c", "type == SC_F32 ? (float)op_eval(op, (float)a, (float)b)",
+        "type == SC_F32 && a != a ? (float)op_eval(op, (float)a, (float)b)",
+    ),
+    "what is missing does not wrap": ("compiler/ir/ops.c", "const bool wraps = type == SC_I32;",
+        "const bool wraps = false;"),
+    "keys of both lists are two": ("kernels/merged.c", "j += y <= x;", "j += y < x;"),
+    "starts of fibres must rise": ("kernels/validate.c", "return found == starts ? -1 : begin;",
+        "return found == 0 ? -1 : begin;"),
     "a square is not turned": (
         "compiler/emit/lib.c", "const bool right = k & d;", "const bool right = k & d & 8;",
     ),
@@ -413,7 +424,7 @@ MUTATIONS = {  # name: file, text, replacement
         "run/program.c", "(const char *)f->level, (size_t)f->nlevel * sizeof *f->level",
         "(const char *)f->level, sizeof *f->level",
     ),
-    "a union forgets where its twin is": ("compiler/expr/twins.c", "!expr_kills(e, leader)", "false"),
+    "a union forgets where its twin is": ("compiler/expr/twins.c", "!expr_kills(p, e, leader)", "false"),
     "twins at other indices": ("compiler/expr/twins.c", "(size_t)t->ndim * sizeof *t->dimvar", "0"),
     "the key forgets skip": ("run/program.c", "(char)rq->skip, (char)rq->nofold", "(char)rq->nofold"),
     "the key forgets the schedule": (
@@ -460,7 +471,7 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "dense temporaries say what is stored": (
         "compiler/path/step.c",
-        "return !reads(pl, s, has_holes) && !(expr_vars(a->lhs) & ~path_covered(a->rhs));",
+        "return !reads(pl, s, has_holes) && !(expr_vars(a->lhs) & ~path_covered(pl->p, a->rhs));",
         "(void)s, (void)has_holes, (void)reads; return true;",
     ),
     "holes are not seen": (

@@ -283,7 +283,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 /* the coordinates of j that were not visited, at once */
                 const sc_i64 left = j_dim - (sc_i64)count;
                 if (left > 0) {
-                    /* c max= -3e+38 */
+                    /* c max= -3.0000000054977558e+38 */
                     c = sc_max_f32(c, -3e+38f);
                 }
                 /* m[i] = c */
@@ -687,7 +687,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             /* the coordinates of j that were not visited, at once */
             const sc_i64 left = j_dim - (A_hi - A_lo);
             if (left > 0) {
-                /* c max= -3e+38 */
+                /* c max= -3.0000000054977558e+38 */
                 c = sc_max_f32(c, -3e+38f);
             }
             /* m[i] = c */
