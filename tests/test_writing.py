@@ -70,7 +70,7 @@ def test_lists_of_coordinates_are_written_transposed(write, fmt):
     """Each entry is stored once, whichever dimension is listed first."""
     dense = torch.tensor([[1.0, 2.0], [0.0, 3.0]])
     a = scorch.sparse(dense, fmt)
-    assert a.T.is_coalesced() and a.T.coalesce().format == a.T.format
+    assert a.T.nnz == 3 and a.T.coalesce().is_coalesced() and not a.T.is_coalesced()
     for x in (a.T, dense.T):
         write(x)
     same(a, dense)
@@ -190,6 +190,7 @@ def test_out_is_checked():
 @pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
 def test_lbfgs_of_a_parameter(line_search):
     """The optimizer reshapes gradients, and adds parts of one vector to parameters: as for their values."""
+    torch.manual_seed(0)  # a search turns on the last digit of some losses
     pattern, x, target = scorch.sparse(matrix()), torch.rand(6, 4), torch.rand(6, 4)
     ours = torch.nn.Parameter(scorch.sparse(matrix()))
     values = torch.nn.Parameter(ours.detach().values().clone())

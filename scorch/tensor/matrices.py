@@ -152,6 +152,7 @@ def lists_in_a_row(
     tensors: Sequence[SparseTensor], shape: Sequence[int], types: tuple[torch.dtype, torch.dtype], new: bool
 ) -> SparseTensor:
     """coo tensors one after the other along the first dimension, or along a new one."""
+    _torch.count_elements(shape)
     lists, sizes = [sound(t)._arrays()[1:-1] for t in tensors], [t._val.shape[0] for t in tensors]
     n, recorded = sum(sizes), needs_grad(*tensors)
     index = fitting_index(types[1], shape, n)
