@@ -95,6 +95,10 @@ def test_index_add_into_fewer_rows():
     assert torch.equal(torch.zeros(2, 3).index_add_(0, at, a.detach()), (want.detach() - 1) / 2)
     with pytest.raises(IndexError, match="index 2 is out of range"):
         torch.zeros(2, 3).index_add(0, at + 1, a)
+    for dtype, alpha in ((torch.bool, 2), (torch.int32, 2.0), (torch.int32, 1.5), (torch.int64, True)):
+        zeros, source = torch.zeros(2, 3, dtype=dtype), dense.to(dtype)
+        made = zeros.index_add(0, at, scorch.sparse(source), alpha=alpha)
+        assert torch.equal(made, zeros.index_add(0, at, source, alpha=alpha))
 
 
 # ---- functions ----

@@ -21,6 +21,8 @@ RIGHT = {
         "(A[i,j] + 9007199254740992 + 1) - 9007199254740992",
         "A[i,j] + 9007199254740992 + 1 == 9007199254740992",
         "(A[i,j] + 4294967296) * (A[i,j] + 4294967296) == 0",
+        "(A[i,j] + 2000000000) * 2000000000 * 2000000000 * 5",
+        "A[i,j] * (65536 * 65536 * 65536 * 65536) + 1",
     ),
 }  # fmt: skip
 CASES = [(dtype, right) for dtype, rights in RIGHT.items() for right in rights]
@@ -44,3 +46,23 @@ def test_constants_fit(right):
     with pytest.raises(ValueError, match=r"is no number of int32.*convert an operand"):
         scorch.evaluate(f"C[i,j] = {right}", A=a)
     assert scorch.evaluate(f"C[i,j] = {right}", A=a.to(torch.int64)).dtype == torch.int64
+
+
+def test_integers_wrap():
+    """Constants, too, are computed with as torch computes with numbers."""
+    x = torch.tensor([[0, 3], [2, 0]])
+    for a in (x, scorch.sparse(x, format="csr"), scorch.sparse(x, format="bsr(2,2)")):
+        made = scorch.evaluate("C[i,j] = A[i,j] * 2000000000 * 2000000000 * 5", A=a, format="dense")
+        assert torch.equal(made, x * 2000000000 * 2000000000 * 5)
+        made = scorch.evaluate("C[i,j] = (A[i,j] + 2) * (3000000000 * 3000000001)", A=a, format="dense")
+        assert torch.equal(made, (x + 2) * (3000000000 * 3000000001))
+
+
+@pytest.mark.parametrize("right", ["sqrt(A[i,j] - 1)", "max(A[i,j], sqrt(A[i,j] - 1))", "log(A[i,j] - 1)"])
+def test_no_number_where_nothing_is_stored(right):
+    dense = torch.tensor([[0.0, 3.0], [2.0, 0.0]])
+    want = scorch.evaluate(f"C[i,j] = {right}", A=dense)
+    assert want.isnan().sum() == 2
+    for format in ("csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,2)", "ell(1)", "compressed(0), dense(1)"):
+        made = scorch.evaluate(f"C[i,j] = {right}", A=scorch.sparse(dense, format=format), format="dense")
+        torch.testing.assert_close(made, want, equal_nan=True)

@@ -67,3 +67,16 @@ def test_compiled():
     a = scorch.sparse(dense_of())
     f = torch.compile(lambda a: a.t().coalesce().values() * 2, backend="aot_eager")
     assert torch.equal(f(a), a.t().coalesce().values() * 2)
+
+
+def test_positions_that_nobody_has_room_for():
+    n = 2**40
+    wide = scorch.coo(torch.tensor([[0, 1], [7, n - 1]]), torch.ones(2), (2, n), format="csr")
+    listed = scorch.coo(torch.tensor([[5, n - 1], [7, 3]]), torch.ones(2), (n, 2**22), format="dcsc")
+    for a in (wide.T, listed):
+        c = a.coalesce()
+        assert (
+            c.format == "dcsr"
+            and c.is_coalesced()
+            and c.indices()[0].tolist() == sorted(a.indices()[0].tolist())
+        )

@@ -240,7 +240,8 @@ def _add_into_dense(
         return beside_dense(torch.index_add, "index_add")(input, dim, index, source, alpha=alpha)
     dim = axis(dim, input.dim())
     e = _moved(source, dim, _listed("index_add", input, dim, index, source), input.shape)
-    values = e.values if alpha == 1 else e.values * alpha
+    alpha = alpha if input.is_floating_point() else int(alpha)  # as torch does
+    values = e.values if alpha == 1 else (e.values * alpha).to(input.dtype)
     return input.index_put(tuple(e.indices), values, accumulate=True)
 
 

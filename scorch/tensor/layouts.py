@@ -12,7 +12,7 @@ import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
 from .. import _torch
-from .entries import distinct, entries, ravel, unravel
+from .entries import distinct, entries, is_longer, ravel, unravel
 from .format import layout, pads
 from .making import COMPRESSED
 from .sparsetensor import SparseTensor, sound
@@ -40,6 +40,14 @@ def to_coo(a: SparseTensor) -> torch.Tensor:
     return torch.sparse_coo_tensor(
         indices, values, a.shape, is_coalesced=True, check_invariants=False, device="cpu"
     )
+
+
+def in_row_major(a: SparseTensor) -> SparseTensor:
+    """In a format that stores entries in row-major order, near to that of a."""
+    if "singleton" in a._fmt:
+        return a.convert("coo")
+    empty = not _torch.is_compiling() and is_longer(a._shape[0], a._val.shape[0])
+    return a.convert("csf" if a._ndim != 2 else "dcsr" if empty else "csr")
 
 
 def to_torch(

@@ -592,12 +592,11 @@ class SparseTensor(_Tensor):
     def coalesce(self) -> SparseTensor:
         """With duplicates summed, of bool by "or", and ``indices()`` in row-major order, as torch has them.
 
-        This tensor itself where its format has them so; else csr, csf, or coo where it is a list.
+        This tensor itself where its format has them so; else csr, dcsr where csr has far more positions, csf,
+        or coo where it is a list.
         """
         a = self._unique()
-        if is_row_major(a._fmt, a._ndim):
-            return a
-        return a.convert("coo" if "singleton" in a._fmt else "csr" if a._ndim == 2 else "csf")
+        return a if is_row_major(a._fmt, a._ndim) else rooms.layouts.in_row_major(a)
 
     def is_coalesced(self) -> builtins.bool:
         """Whether no entry is stored twice, and ``indices()`` come in row-major order."""

@@ -35,7 +35,7 @@ bool expr_equal(const Expr *a, const Expr *b)
 {
     if (a == b) return true;
     if (!a || !b || a->op != b->op) return false;
-    if (a->op == O_CONST) return a->c == b->c;
+    if (a->op == O_CONST) return a->c == b->c || (isnan(a->c) && isnan(b->c));
     if (a->op == O_ACCESS) return same_access(a, b);
     if (a->op == O_REDUCE && (a->reduce != b->reduce || a->vars != b->vars)) return false;
     return expr_equal(a->kid[0], b->kid[0]) && expr_equal(a->kid[1], b->kid[1]);
@@ -177,6 +177,14 @@ Expr *expr_take_out(Prog *p, Expr *e, uint32_t vars, Expr **rest)
 /* ---- simplification ---- */
 static bool is_const(const Expr *e, double c) { return e->op == O_CONST && e->c == c; }
 
+/* Constants are computed with in doubles, but integers as kernels do it; false: they are left to these. */
+static bool folds(const Prog *p, Op op, double a, double b, double *out)
+{
+    if (p->type == SC_I32 || p->type == SC_I64) return op_eval_in(p->type, op, a, b, out);
+    *out = op_eval(op, a, b);
+    return isfinite(*out);
+}
+
 /* The constant factors of a product become one, in front. */
 static Expr *simplify_product(Prog *p, Expr *e)
 {
@@ -186,10 +194,10 @@ static Expr *simplify_product(Prog *p, Expr *e)
     const int n = expr_factors(p, e, part);
     const bool tidy = part[0].e->op == O_CONST && e->op != O_NEG && part[0].e == e->kid[0];
     for (int k = 0; k < n; k++) {
-        if (part[k].e->op == O_CONST && (!part[k].under || part[k].e->c == 1))
-            c *= part[k].e->c, nconst++;
-        else
+        if (part[k].e->op != O_CONST || (part[k].under && part[k].e->c != 1))
             part[rest++] = part[k];
+        else if (nconst++, !folds(p, O_MUL, c, part[k].e->c, &c))
+            return e;
     }
     if (c == 0) return expr_const(p, 0);
     if (!nconst || (nconst == 1 && tidy && c != 1 && c != -1)) return e;
@@ -214,8 +222,8 @@ static Expr *simplify_sum(Prog *p, Expr *e)
 static Expr *fold(Prog *p, Expr *e)
 {
     if (e->kid[0]->op != O_CONST || (e->kid[1] && e->kid[1]->op != O_CONST)) return e;
-    const double c = op_eval(e->op, e->kid[0]->c, e->kid[1] ? e->kid[1]->c : 0);
-    return isfinite(c) ? expr_const(p, c) : e;
+    double c;
+    return folds(p, e->op, e->kid[0]->c, e->kid[1] ? e->kid[1]->c : 0, &c) ? expr_const(p, c) : e;
 }
 
 Expr *expr_simplify(Prog *p, Expr *e)
