@@ -179,6 +179,7 @@ def test_inductor_trains_with_other_numbers_of_entries():
 def test_parts_that_might_store_an_entry_twice_but_do_not():
     d = torch.tensor([[1.0, 2, 0, 0], [3, 4, 0, 0], [0, 0, 5, 6], [9, 0, 7, 8]])
     a = scorch.sparse(d, format="csr of band(-9,-3) + bsr(2,2)")
+    assert a._is_unique()
     for made, wanted in ((scorch.map(a, lambda _: a.values()), d), (a.square(), d**2), (a.sin(), d.sin())):
         same(made, wanted)
         assert made.format == a.format

@@ -400,8 +400,7 @@ PyMethodDef sc_select_methods[] = {
      "below"},
     {"merged", module_merged, METH_VARARGS,
      "merged(keys, keys) -> (where each of the first is among all, where each of the second is, how many "
-     "there "
-     "are); keys are vectors of int64, ascending"},
+     "there are); keys are vectors of int64, ascending"},
     {"place", module_place, METH_VARARGS,
      "place(pos, crd, row, column) -> where the entry is, -1: there is none"},
     {"reshaped", module_reshaped, METH_VARARGS,

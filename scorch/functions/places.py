@@ -23,9 +23,9 @@ from ..tensor.entries import (
     find,
     kept_format,
     marked,
-    merge,
     places,
     ravel,
+    united,
     unravel,
 )
 from ..tensor.index import as_selection, axis, positions
@@ -44,11 +44,10 @@ Write = Callable[
 def _merged(a: SparseTensor, kept: Entries, indices: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """Entries that stay and entries that come, in the format of a; those of one place are summed."""
     key, slot = distinct(ravel(indices, kept.shape))
-    mine, theirs, n = merge(ravel(kept.indices, kept.shape), key)
-    found = kept.indices.new_empty(a._ndim, n)
-    found[:, mine] = kept.indices
-    found[:, theirs] = unravel(key, kept.shape)
-    values = add_up(torch.cat([kept.values, values.to(a.dtype)]), torch.cat([mine, theirs[slot]]), n)
+    own, come = ravel(kept.indices, kept.shape), unravel(key, kept.shape)
+    found, mine, theirs = united(kept.indices, own, come, key)
+    slot = torch.cat([mine, theirs[slot]])
+    values = add_up(torch.cat([kept.values, values.to(a.dtype)]), slot, found.shape[1])
     return build(Entries(kept.shape, found, values), kept_format(a, range(a._ndim)), a.index_dtype)
 
 

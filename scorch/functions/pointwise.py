@@ -25,10 +25,10 @@ from ..tensor.entries import (
     build,
     find,
     kept_format,
-    merge,
     places,
     ravel,
     same_structure,
+    united,
 )
 from ..tensor.format import is_composed
 from ..tensor.making import expect_cpu, of_torch, sparse
@@ -220,12 +220,9 @@ def merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) 
         mine = places(found)
         values = f(x.values[mine], y.values[at[mine]])
         return build(Entries(x.shape, x.indices[:, mine], values), format, index)
-    first, second, n = merge(key, other)
-    left = x.values.new_zeros(n).index_copy(0, first, x.values)
-    right = y.values.new_zeros(n).index_copy(0, second, y.values)
-    indices = x.indices.new_empty(len(shape), n)
-    indices[:, first] = x.indices
-    indices[:, second] = y.indices
+    indices, first, second = united(x.indices, key, y.indices, other)
+    left = x.values.new_zeros(indices.shape[1]).index_copy(0, first, x.values)
+    right = y.values.new_zeros(indices.shape[1]).index_copy(0, second, y.values)
     return build(Entries(x.shape, indices, f(left, right)), format, index)
 
 

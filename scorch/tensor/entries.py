@@ -417,6 +417,17 @@ def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.T
     return _C.merged(key.contiguous(), other.contiguous())
 
 
+def united(
+    one: torch.Tensor, key: torch.Tensor, other: torch.Tensor, other_key: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The coordinates of two lists in row-major order, of these keys, and where those of each are."""
+    left, right, n = merge(key, other_key)
+    found = one.new_empty(one.shape[0], n)
+    found[:, left] = one
+    found[:, right] = other
+    return found, left, right
+
+
 def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Where wanted keys are among ascending keys: (found [n] bool, position [n], 0 where not found)."""
     at = torch.searchsorted(key, wanted)

@@ -376,13 +376,12 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
 }
 
 /* ---- types ---- */
-static bool is_whole(double x) { return x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x; }
-
 /* Whether e makes reals of integers. */
 static bool is_real(const Expr *e)
 {
     const OpInfo *op = op_info(e->op);
-    if (e->op == O_DIV || (op->reals && !op->integers) || (e->op == O_CONST && !is_whole(e->c))) return true;
+    if (e->op == O_DIV || (op->reals && !op->integers) || (e->op == O_CONST && !op_is_whole(e->c)))
+        return true;
     return (e->kid[0] && is_real(e->kid[0])) || (e->kid[1] && is_real(e->kid[1]));
 }
 

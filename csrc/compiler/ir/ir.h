@@ -55,6 +55,7 @@ double op_identity(Op);
 /* The scalar function itself on doubles, and on integers (comparisons give 0 or 1); NaN and 0 where there is none. */
 double op_eval(Op, double a, double b);
 int64_t op_eval_int(Op, int64_t a, int64_t b);
+bool op_is_whole(double); /* an int64 */
 /* What kernels of a type compute of a and b; false: a double does not hold it. Where no type is known yet, of doubles. */
 bool op_eval_in(sc_dtype, Op, double a, double b, double *out);
 

@@ -80,13 +80,13 @@ int64_t op_eval_int(Op op, int64_t a, int64_t b)
     return 0;
 }
 
-static bool holds(double x) { return x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x; }
+bool op_is_whole(double x) { return x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x; }
 
 bool op_eval_in(sc_dtype type, Op op, double a, double b, double *out)
 {
     const bool wraps = type == SC_I32;
     if ((type == SC_I64 || wraps) && info[op].integers) {
-        if (!holds(a) || !holds(b)) return false;
+        if (!op_is_whole(a) || !op_is_whole(b)) return false;
         const int64_t x = (int64_t)a, y = (int64_t)b;
         const int64_t v = wraps ? (int32_t)op_eval_int(op, (int32_t)x, (int32_t)y) : op_eval_int(op, x, y);
         *out = (double)v;
