@@ -15,8 +15,9 @@
 typedef struct {
     const sc_conversion *c;
     const sc_list *list;
-    int level, last;     /* last: end of the chain of this level */
-    bool all;            /* every entry is a position of its own */
+    int level, last; /* last: end of the chain of this level */
+    bool all;        /* every entry is a position of its own */
+    sc_field key;    /* where the chain's last coordinate lies; what decides positions lies in front of it */
     int64_t above, npos; /* positions above, and here */
     int64_t *at, *to;
     void *pos, *crd;
@@ -25,13 +26,13 @@ typedef struct {
 
 static const sc_levelspec *spec(const packing *p) { return &p->c->to->format.level[p->level]; }
 
-/* Does entry e begin a position of this level? */
-static bool begins(const packing *p, int64_t e)
+/* Does entry e, not the first one, begin a position of this level? */
+SC_INLINE bool begins(const packing *p, int64_t e)
 {
-    if (e == 0 || p->all || p->at[e] != p->at[e - 1]) return true;
-    for (int l = p->level; l <= p->last; l++)
-        if (sc_list_at(p->list, l, e) != sc_list_at(p->list, l, e - 1)) return true;
-    return false;
+    bool differs = p->all;
+    for (int w = 0; w < p->key.word; w++) differs |= p->list->key[w][e] != p->list->key[w][e - 1];
+    const uint64_t *key = p->list->key[p->key.word];
+    return differs | ((key[e] ^ key[e - 1]) >> p->key.shift != 0);
 }
 
 /* ---- dense ---- */
@@ -74,24 +75,29 @@ static int pack_dense(packing *p, int lanes)
 static void count_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     packing *p = arg;
-    int64_t n = 0;
-    for (int64_t e = begin; e < end; e++) n += begins(p, e);
+    int64_t n = begin == 0 && end > 0;
+    for (int64_t e = sc_max(begin, 1); e < end; e++) n += begins(p, e);
     p->count[lane] += n;
+}
+
+SC_INLINE int64_t compress(packing *p, sc_dtype itype, int64_t q, int64_t begin, int64_t end)
+{
+    for (int64_t e = begin; e < end; e++) {
+        if (e == 0 || begins(p, e)) {
+            for (int64_t f = e ? p->at[e - 1] : -1; f < p->at[e]; f++) sc_index_put(p->pos, itype, f + 1, q);
+            sc_index_put(p->crd, itype, q++, sc_list_at(p->list, p->level, e));
+        }
+        p->to[e] = q - 1;
+    }
+    return q;
 }
 
 static void compressed_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     packing *p = arg;
-    sc_dtype it = p->c->to->itype;
-    int64_t q = p->count[lane];
-    for (int64_t e = begin; e < end; e++) {
-        if (begins(p, e)) {
-            for (int64_t f = e ? p->at[e - 1] : -1; f < p->at[e]; f++) sc_index_put(p->pos, it, f + 1, q);
-            sc_index_put(p->crd, it, q++, sc_list_at(p->list, p->level, e));
-        }
-        p->to[e] = q - 1;
-    }
-    p->count[lane] = q;
+#define RUN(itype) p->count[lane] = compress(p, itype, p->count[lane], begin, end)
+    SC_BY_INDEX(p->c->to->itype, RUN);
+#undef RUN
 }
 
 static int pack_compressed(packing *p, int lanes)
@@ -110,20 +116,28 @@ static int pack_compressed(packing *p, int lanes)
 
 /* ---- singleton ---- */
 /* Coordinates of a position beyond the first, which a singleton cannot hold. */
+SC_INLINE int64_t follow(packing *p, sc_dtype itype, int64_t begin, int64_t end, int64_t *surplus)
+{
+    int64_t n = 0;
+    for (int64_t e = begin; e < end; e++) {
+        const int64_t c = sc_list_at(p->list, p->level, e);
+        p->to[e] = p->at[e];
+        if (e == 0 || p->at[e] != p->at[e - 1]) {
+            n++;
+            sc_index_put(p->crd, itype, p->at[e], c);
+        } else
+            *surplus += c != sc_list_at(p->list, p->level, e - 1);
+    }
+    return n;
+}
+
 static void singleton_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     packing *p = arg;
-    int64_t n = 0, surplus = 0;
-    for (int64_t e = begin; e < end; e++) {
-        bool first = e == 0 || p->at[e] != p->at[e - 1];
-        p->to[e] = p->at[e];
-        if (first) {
-            n++;
-            sc_index_put(p->crd, p->c->to->itype, p->at[e], sc_list_at(p->list, p->level, e));
-        } else if (sc_list_at(p->list, p->level, e) != sc_list_at(p->list, p->level, e - 1))
-            surplus++;
-    }
-    p->count[lane] = n;
+    int64_t surplus = 0;
+#define RUN(itype) p->count[lane] = follow(p, itype, begin, end, &surplus)
+    SC_BY_INDEX(p->c->to->itype, RUN);
+#undef RUN
     p->most[lane] = surplus;
 }
 
@@ -262,10 +276,19 @@ static void place_range(void *arg, int lane, int64_t begin, int64_t end)
     }
 }
 
+/* Are the values those of the source, in its order? */
+static bool stay(const packing *p)
+{
+    bool same = p->npos == p->list->n && !p->list->idx;
+    for (int64_t e = 0; e < p->list->n && same; e++) same = p->at[e] == e;
+    return same;
+}
+
 static int pack_values(packing *p, int lanes)
 {
     const sc_conversion *c = p->c;
     placing v = {.p = p};
+    if (stay(p)) return sc_convert_val_keep(c);
     int rc = sc_convert_val(c, p->npos, &v.val);
     if (rc) return rc;
     bool sparse = !sc_format_is_dense(&c->from->format), merged = false;
@@ -288,6 +311,7 @@ static int pack_level(packing *p, int l, int lanes)
     while (!f->level[p->last].unique && p->last + 1 < f->nlevel && sc_kind_of(&f->level[p->last + 1])->one)
         p->last++;
     p->all = p->last == f->nlevel - 1 && !f->level[p->last].unique;
+    p->key = p->list->field[p->last];
     p->pos = p->crd = NULL;
     const int rc = !is->crd     ? pack_dense(p, lanes)
                    : is->pos    ? pack_compressed(p, lanes)

@@ -598,11 +598,13 @@ def _matmul(input: object, other: object) -> torch.Tensor:
 
 
 def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    whole = isinstance(input, Dynamic) and isinstance(weight, torch.Tensor) and weight.dim() == 2
+    if whole and (y := _at_once(input, weight.t())) is not None:
+        return _plus(y, unwrapped(bias))
     _check_tiles(input, weight)
-    if not isinstance(input, Dynamic) or not _is_matrix(weight, input._x) or input.dim() == 0:
-        return F.linear(unwrapped(input), unwrapped(weight), unwrapped(bias))
-    y = _at_once(input, weight.t())
-    return _rows_times(input, weight.t(), unwrapped(bias)) if y is None else _plus(y, unwrapped(bias))
+    if whole and _is_matrix(weight, input._x) and input.dim() > 0:
+        return _rows_times(input, weight.t(), unwrapped(bias))
+    return F.linear(unwrapped(input), unwrapped(weight), unwrapped(bias))
 
 
 def _method(input: object, other: object) -> torch.Tensor:

@@ -10,8 +10,8 @@ import torch
 
 from .. import _C, _torch
 from . import rooms
-from .entries import CARRIER, build, csr_indices, entries, rearranged
-from .format import Format, Layout, bound, is_composed, layout, relabelled, words_at
+from .entries import CARRIER, build, csr_indices, entries, flat_format, rearranged
+from .format import Format, Layout, bound, is_composed, is_row_major, layout, relabelled, words_at
 from .sparsetensor import SparseTensor, core_of, known_core, sound
 from .values import assemble, is_plain, needs_grad, renewed, tracked, viewed
 from .wrapping import fresh, wrap
@@ -66,22 +66,19 @@ def indices(a: SparseTensor) -> torch.Tensor:
         return csr_indices(a).to(a.index_dtype)
     if a._fmt == "coo":  # its arrays
         return torch.stack(sound(a)._arrays()[1:-1])
-    kinds = ["compressed(0, nonunique)"]
-    kinds += [f"singleton({d}, nonunique)" for d in range(1, a._ndim)]
-    form = layout(", ".join(kinds), a._ndim)
-    wide, source = a.index_dtype == torch.int64, a
+    flat, wide, source = flat_format(a._ndim), a.index_dtype == torch.int64, a
     if _torch.in_graph():
-        _, *crd, place = rearranged(a, form.text, wide)
+        _, *crd, place = rearranged(a, flat, wide)
         found = torch.stack(crd)
         return found.new_full((a._ndim, a._val.shape[0]), -1).index_copy(1, place, found)
     if len(a._names) == 1:  # dense sources lose their zeros: number the places instead
         source = a._like([torch.arange(1, a._val.shape[0] + 1, device="cpu")])
-    (_, _, arrays), perm = _C.convert(core_of(source), form.text, wide, True)
+    elif is_row_major(a._fmt, a._ndim):
+        return torch.stack(_C.convert(core_of(a), flat, wide)[2][1:-1])
+    (_, _, arrays), perm = _C.convert(core_of(source), flat, wide, True)
     found = torch.stack(arrays[1:-1])
     if source is not a:
         perm = arrays[-1] - 1
-    if perm is None:
-        return found
     result = found.new_full((a._ndim, a._val.shape[0]), -1)
     result[:, perm] = found
     return result

@@ -17,7 +17,8 @@ import torch
 from .. import _C, _torch
 from .format import fills, has_slots, layout, pads, repeats, spelled
 from .sparsetensor import SparseTensor, core_of, sound
-from .values import assemble, kept, same_arrays
+from .values import assemble, carries, kept, same_arrays, tracked
+from .wrapping import fresh
 
 
 class Entries(NamedTuple):
@@ -82,6 +83,7 @@ CARRIER = {
     **dict.fromkeys((torch.int8, torch.uint8, torch.uint16), torch.int32),
     **dict.fromkeys((torch.uint32, torch.uint64), torch.int64),
 }  # types whose duplicates are summed in a wider one, or that can only be moved
+_FOREIGN = CARRIER.keys() - HALVES  # that the extension does not have
 
 
 def summed_type(dtype: torch.dtype) -> torch.dtype:
@@ -103,6 +105,8 @@ def distinct(key: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The different keys in ascending order, and the place of each key [n] among them."""
     if _torch.in_graph():
         return torch.ops.scorch.distinct(key)
+    if not _torch.is_tracing(key) and bool((key[1:] >= key[:-1]).all()):
+        return torch.unique_consecutive(key, return_inverse=True)
     return torch.unique(key, return_inverse=True)
 
 
@@ -182,12 +186,14 @@ def entries(a: SparseTensor) -> Entries:
         return Entries(shape, unravel(torch.arange(values.numel(), device="cpu"), shape), values)
     if a._fmt == "csr":
         return Entries(shape, csr_indices(a), a.values())
+    values, perm = a.values(), None
     if _torch.in_graph():
         _, *crd, perm = rearranged(a, flat_format(a._ndim), True)
-        indices, values = torch.stack(crd), a.values()
+    elif tracked(a) or a.dtype in _FOREIGN:
+        (_, _, (_, *crd, _)), perm = _C.convert(core_of(a), flat_format(a._ndim), True, True)
     else:
-        (_, _, arrays), perm = _C.convert(core_of(a), flat_format(a._ndim), True, True)
-        indices, values = torch.stack(arrays[1:-1]), a.values()
+        _, *crd, values = _C.convert(core_of(a), flat_format(a._ndim), True)[2]
+    indices = torch.stack(crd)
     if perm is not None:
         values = values[perm]
     elif values.numel() != indices.shape[1]:
@@ -350,16 +356,42 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
         pos = torch.zeros(rows + 1, dtype=index_dtype, device="cpu")
         pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
         return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
-    crd = [row.to(index_dtype).contiguous() for row in indices]
     if _torch.in_graph():
-        return _built(Entries(shape, indices, values), format, crd)
+        return _built(Entries(shape, indices, values), format, index_dtype)
+    if not _torch.is_tracing(indices, values):
+        return _packed(Entries(shape, indices, values), format, index_dtype)
+    crd = [row.to(index_dtype).contiguous() for row in indices]
     pos = torch.tensor([0, n], dtype=index_dtype, device="cpu")
     return assemble(layout("coo", len(shape)), shape, [pos, *crd, values]).convert(format)
 
 
-def _built(e: Entries, format: str, crd: list[torch.Tensor]) -> SparseTensor:
+def placed(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
+    """build, of entries in any order, each coordinate once; the values are the tensor's own."""
+    if format == "dense" or not len(e.shape) or _torch.is_tracing(e.indices, e.values):
+        return build(canonical(*e), format, index_dtype)
+    made = _packed(e, fitting(format, e.shape), fitting_index(index_dtype, e.shape, e.values.shape[0]))
+    shared = _torch.address(made._val) == _torch.address(e.values)
+    return made._with_values(made._val.clone()) if shared else made
+
+
+def _packed(e: Entries, format: str, index_dtype: torch.dtype) -> SparseTensor:
+    """Of plain entries in any order the levels of a format."""
+    shape, indices, values = e
+    form, wide, n = layout(format, len(shape)), index_dtype == torch.int64, values.shape[0]
+    moves = values.dtype in _FOREIGN or carries(values)  # behind the rest
+    lists = torch.tensor([0, n], device="cpu"), *indices.contiguous()
+    moved = torch.empty(n, dtype=torch.float32, device="cpu") if moves else values.contiguous()
+    core = _C.Core(flat_format(len(shape)), shape, (*lists, moved), False)
+    if not moves:
+        return fresh(form, shape, _C.convert(core, form.text, wide)[2])
+    (_, _, arrays), perm = _C.convert(core, form.text, wide, True)
+    return assemble(form, shape, (*arrays[:-1], padded_at(values, perm, 0)))
+
+
+def _built(e: Entries, format: str, index_dtype: torch.dtype) -> SparseTensor:
     """build, traced."""
     form, coo, n = layout(format, len(e.shape)), layout("coo", len(e.shape)), e.values.shape[0]
+    crd = [row.to(index_dtype).contiguous() for row in e.indices]
     arrays, values = [torch.arange(2, dtype=crd[0].dtype, device="cpu") * n, *crd], e.values
     if form != coo:
         wide = crd[0].dtype == torch.int64

@@ -14,7 +14,7 @@ import torch
 import torch.utils.data
 
 from .. import _torch
-from .entries import Entries, build, canonical, entries, fitting, in_rows, kept_format, unravel
+from .entries import Entries, build, entries, fitting, in_rows, kept_format, placed, unravel
 from .format import layout
 from .index import axis, select_all
 from .making import of_torch, sparse
@@ -84,7 +84,7 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
         at += own[dim]
     indices = torch.cat([i for i, _ in parts], 1)
     values = in_a_row([v.to(dtype) for _, v in parts])
-    return build(canonical(shape, indices, values), kept_format(first, range(first._ndim)), index)
+    return placed(Entries(shape, indices, values), kept_format(first, range(first._ndim)), index)
 
 
 def _cat_csr(

@@ -15,12 +15,12 @@ from . import rooms
 from .entries import (
     Entries,
     build,
-    canonical,
     entries,
     fitting_index,
     general_format,
     is_longer,
     kept_format,
+    placed,
     places,
     ravel,
     reshaped_format,
@@ -163,10 +163,7 @@ def flip(input: SparseTensor, *axes: int | Sequence[int], dims: Sequence[int] | 
 def _renumbered(
     a: SparseTensor, shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
-    made = canonical(shape, indices, values)
-    if made.values is values:  # what is changed in place later is not a
-        made = made._replace(values=values.clone())
-    return build(made, kept_format(a, range(a._ndim)), a.index_dtype)
+    return placed(Entries(tuple(shape), indices, values), kept_format(a, range(a._ndim)), a.index_dtype)
 
 
 def roll(
@@ -304,8 +301,8 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     place = e.indices[dim1 if offset >= 0 else dim2][at]
     shape = [*(e.shape[d] for d in rest), length]
     indices = torch.cat([e.indices[rest][:, at], place[None]]) if rest else place[None]
-    made = canonical(shape, indices, e.values[at])
-    return build(made, general_format(input, n - 1), input.index_dtype) if rest else scatter(made)
+    made = Entries(tuple(shape), indices, e.values[at])
+    return placed(made, general_format(input, n - 1), input.index_dtype) if rest else scatter(made)
 
 
 def diag(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
@@ -346,9 +343,7 @@ def pad(
         inside = (indices >= 0) & (indices < torch.tensor(shape, device="cpu")[:, None])
         at = places(inside.all(0))
         indices, e = indices[:, at], e._replace(values=e.values[at])
-    else:  # what is changed in place later is not the input
-        e = e._replace(values=e.values.clone())
-    return build(Entries(tuple(shape), indices, e.values), kept_format(input, range(n)), input.index_dtype)
+    return _renumbered(input, shape, indices, e.values)
 
 
 def _full(like: SparseTensor, shape: Sequence[int], value: float, format: str) -> torch.Tensor:
