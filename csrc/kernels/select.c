@@ -15,7 +15,7 @@
 /* ---- lists ---- */
 static bool ascends(const sc_taken *t)
 {
-    for (int64_t i = 1; i < t->n; i++)
+    for (int64_t i = 1; t->list && i < t->n; i++)
         if (t->list[i] <= t->list[i - 1]) return false;
     return true;
 }
@@ -36,9 +36,6 @@ static int check_list(const sc_taken *t, int64_t extent, sc_err *e)
 void sc_select_close(sc_selection *s) { sc_columns_close(s); }
 
 /* ---- rows ---- */
-SC_INLINE int64_t taken(const sc_taken *t, int64_t i)
-{ return t->list ? t->list[i] : t->first + i * t->step; }
-
 #define AHEAD 8 /* rows of a list: they lie anywhere, so they are asked for before they are read */
 
 SC_INLINE void fetch(const sc_selection *s, int64_t i, sc_dtype itype, size_t size)
@@ -52,6 +49,8 @@ SC_INLINE void fetch(const sc_selection *s, int64_t i, sc_dtype itype, size_t si
     if (size) __builtin_prefetch((const char *)s->val + (int64_t)size * lo);
 }
 
+#define SPARSE                                                                                               \
+    16 /* columns for an entry, beyond which those of a range with steps are divided, not looked up */
 #define SHORT 16  /* entries of a row that are looked at one by one */
 #define SOUGHT 64 /* entries that take as long as one that is sought */
 
@@ -101,7 +100,7 @@ SC_INLINE void count_range(const sc_selection *s, int64_t begin, int64_t end, sc
 {
     for (int64_t i = begin; i < end; i++) {
         fetch(s, i, itype, 0);
-        sc_index_put(s->out_pos, itype, i + 1, left_of_row(s, taken(&s->row, i), itype));
+        sc_index_put(s->out_pos, itype, i + 1, left_of_row(s, sc_taken_at(&s->row, i), itype));
     }
 }
 
@@ -177,8 +176,9 @@ static int count_each(sc_selection *s, sc_err *e)
 
 int sc_select_count(sc_selection *s, int64_t *n, sc_err *e)
 {
-    const bool listed = s->column.list && !s->every_column && !s->triangle;
     s->stored = sc_index(s->pos, s->itype, s->rows);
+    const bool steps = s->column.step > 1 && s->columns <= SPARSE * s->stored;
+    const bool listed = (s->column.list || steps) && !s->every_column && !s->triangle;
     int rc = check_list(&s->row, s->rows, e);
     if (!rc && listed) rc = check_list(&s->column, s->columns, e);
     if (!rc && listed) rc = sc_columns_open(s, e);
@@ -331,7 +331,7 @@ SC_INLINE void copy_range(const copy *x, int lane, int64_t begin, int64_t end, s
     uint64_t *key = x->key ? x->key + 2 * x->longest * lane : NULL;
     const int64_t last = sc_index(s->out_pos, itype, end);
     for (int64_t i = begin; i < end; i++) {
-        const int64_t row = taken(&s->row, i), to = sc_index(s->out_pos, itype, i);
+        const int64_t row = sc_taken_at(&s->row, i), to = sc_index(s->out_pos, itype, i);
         const int64_t lo = sc_index(s->pos, itype, row), hi = sc_index(s->pos, itype, row + 1);
         const int64_t n = sc_index(s->out_pos, itype, i + 1) - to;
         fetch(s, i, itype, size);

@@ -31,7 +31,7 @@ static int make_bits(sc_columns *t, int64_t columns, int64_t n, sc_err *e)
 static void number_columns(sc_columns *t, const sc_taken *list)
 {
     for (int64_t i = 0; i < list->n; i++) {
-        const int64_t c = list->list[i];
+        const int64_t c = sc_taken_at(list, i);
         const uint64_t b = (uint64_t)c & t->mask;
         if (!t->where)
             sc_numbering_add(&t->number, c);
@@ -49,11 +49,11 @@ static int list_places(sc_columns *t, const sc_taken *list, sc_err *e)
     if (!t->offset) return no_memory(e, list->n);
     t->place = t->offset + t->n + 1;
     memset(t->offset, 0, size);
-    for (int64_t i = 0; i < list->n; i++) t->offset[sc_columns_number(t, list->list[i])]++;
+    for (int64_t i = 0; i < list->n; i++) t->offset[sc_columns_number(t, sc_taken_at(list, i))]++;
     int64_t end = 0; /* of the places of a column; each is filled from its end */
     for (int64_t c = 0; c < t->n; c++) t->offset[c] = end += t->offset[c];
     t->offset[t->n] = end;
-    for (int64_t i = list->n; i-- > 0;) t->place[--t->offset[sc_columns_number(t, list->list[i])]] = i;
+    for (int64_t i = list->n; i-- > 0;) t->place[--t->offset[sc_columns_number(t, sc_taken_at(list, i))]] = i;
     return 0;
 }
 

@@ -18,7 +18,10 @@ typedef struct sc_columns {
     int nlane;   /* which found them */
 } sc_columns;
 
-/* Turns around the list of s->column, in range, into s->list. SC_ENOMEM. */
+SC_INLINE int64_t sc_taken_at(const sc_taken *t, int64_t i)
+{ return t->list ? t->list[i] : t->first + i * t->step; }
+
+/* Turns around the columns of s->column, in range, into s->list. SC_ENOMEM. */
 int sc_columns_open(sc_selection *s, sc_err *);
 void sc_columns_close(sc_selection *s);
 

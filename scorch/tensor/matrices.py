@@ -94,6 +94,18 @@ def triangle(a: SparseTensor, side: int, offset: int) -> SparseTensor:
     return _matrix(a._fmt, a._shape, _selected(*_arrays(a), None, across, a._shape[not turned]))
 
 
+def widened(a: SparseTensor, before: Sequence[int], shape: Sequence[int]) -> SparseTensor:
+    """csr or csc among empty rows and columns, so many of them before its own."""
+    along, across = before[::-1] if a._fmt == "csc" else before
+    pos, crd, values = _arrays(a)
+    index, rows = fitting_index(pos.dtype, shape, values.shape[0]), shape[a._fmt == "csc"] + 1
+    _torch.find_room(rows, pos.element_size(), "positions")
+    pos, crd = pos.to(index), crd.to(index)
+    behind = pos[-1:].expand(rows - along - pos.shape[0])
+    pos = torch.cat((pos.new_zeros(along), pos, behind))
+    return _matrix(a._fmt, shape, (pos, crd + across, values.clone()))
+
+
 def reshapes(a: SparseTensor, shape: Sequence[int]) -> bool:
     """Whether a matrix gets another shape, as a matrix of rows, in one pass."""
     if len(shape) != 2 or a._fmt != "csr" or not selects(a) or not a.numel():

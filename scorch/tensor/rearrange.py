@@ -31,7 +31,7 @@ from .entries import (
 from .format import fills, layout
 from .index import axes, axis, index_select, narrow, select_all
 from .join import as_sparse, cat, common_types
-from .matrices import reorders, reshaped, reshapes, selects, triangle
+from .matrices import reorders, reshaped, reshapes, selects, triangle, widened
 from .sparsetensor import SparseTensor, rank
 from .values import assemble
 
@@ -49,7 +49,7 @@ def _reshaped(a: SparseTensor, shape: Sequence[int], format: str) -> torch.Tenso
 def reshape(
     input: SparseTensor, *extents: int | Sequence[int], shape: Sequence[int] | None = None
 ) -> torch.Tensor:
-    """``torch.reshape``: a copy in coo, csr (two dimensions) or csf (more).
+    """``torch.reshape``: in coo, csr (two dimensions) or csf (more), perhaps with the values of the input.
 
     A matrix that stays one is dcsr or dcsc where it was that, and csc unless its columns are far too many.
     """
@@ -332,18 +332,30 @@ def pad(
         return _pad_with(input, list(pad), value or 0)
     if len(pad) % 2 or len(pad) > 2 * input._ndim:
         raise ValueError(f"pad: expected pairs for at most {input._ndim} dimensions, got {tuple(pad)}")
-    e, n = entries(input), input._ndim
-    before, after = ([*list(pad[k::2])[::-1]] for k in (0, 1))
-    lead = [0] * (n - len(before))
-    shape = [m + lo + hi for m, lo, hi in zip(e.shape, lead + before, lead + after, strict=True)]
+    lead = [0] * (input._ndim - len(pad) // 2)
+    before, after = ([*lead, *list(pad[k::2])[::-1]] for k in (0, 1))
+    shape = [m + lo + hi for m, lo, hi in zip(input.shape, before, after, strict=True)]
     if any(m < 0 for m in shape):
-        raise ValueError(f"pad: {tuple(pad)} cuts more off than {tuple(e.shape)} has")
-    indices = e.indices + torch.tensor(lead + before, device="cpu")[:, None]
+        raise ValueError(f"pad: {tuple(pad)} cuts more off than {tuple(input.shape)} has")
+    if input._fmt in ("csr", "csc") and selects(input):
+        inner, lead = _without(input, before, after), zip(before, shape, strict=True)
+        return widened(inner, [min(max(n, 0), m) for n, m in lead], shape)
+    e = entries(input)
+    indices = e.indices + torch.tensor(before, device="cpu")[:, None]
     if any(m < 0 for m in pad):
         inside = (indices >= 0) & (indices < torch.tensor(shape, device="cpu")[:, None])
         at = places(inside.all(0))
         indices, e = indices[:, at], e._replace(values=e.values[at])
     return _renumbered(input, shape, indices, e.values)
+
+
+def _without(a: SparseTensor, before: Sequence[int], after: Sequence[int]) -> SparseTensor:
+    """A matrix without what negative numbers cut off."""
+    if min(*before, *after) >= 0:
+        return a
+    begin = [min(max(-n, 0), m) for n, m in zip(before, a.shape, strict=True)]
+    end = [max(m + min(n, 0), at) for n, m, at in zip(after, a.shape, begin, strict=True)]
+    return select_all(a, [slice(*ends, 1) for ends in zip(begin, end, strict=True)])
 
 
 def _full(like: SparseTensor, shape: Sequence[int], value: float, format: str) -> torch.Tensor:
