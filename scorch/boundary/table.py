@@ -17,6 +17,7 @@ from .. import _torch
 from ..functions import (
     activations,
     attention,
+    chance,
     choose,
     composite,
     losses,
@@ -229,9 +230,10 @@ _WITH_LISTS = (torch, torch._VF)  # that of lists is called below that of tensor
 _put_any(composite.broadcast_tensors, "broadcast_tensors", homes=_WITH_LISTS)
 for _dim in (1, 2, 3):
     _put_any(composite.at_least(_dim), f"atleast_{_dim}d", homes=_WITH_LISTS)
-    _put(composite.feature_dropout(_dim), f"dropout{_dim}d", homes=(F,))
+    _put(chance.feature_dropout(_dim), f"dropout{_dim}d", homes=(F,))
 _put(composite.sum_to_size, "sum_to_size")
-_put(composite.bernoulli, "bernoulli")
+for _name in ("bernoulli", "poisson", "multinomial", "unique", "histc"):
+    _put(getattr(chance, _name), _name)
 _put_any(composite.repeat_interleave, "repeat_interleave")
 _put_any(composite.tensordot, "tensordot")
 _put_any(_torch.svd_lowrank, "svd_lowrank")  # torch's own code, over the functions of this table

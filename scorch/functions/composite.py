@@ -203,35 +203,6 @@ def kl_div(
     return _reduced("kl_div", losses, reduction, ())
 
 
-# ---- chance ----
-def bernoulli(
-    input: SparseTensor, p: None = None, *, generator: torch.Generator | None = None
-) -> SparseTensor:
-    """``torch.bernoulli`` of stored probabilities; what is missing is never drawn."""
-    if p is not None:
-        raise NotImplementedError(
-            "bernoulli: p= of every entry makes a dense tensor: use A.to_dense(), or A.bernoulli_(p)"
-        )
-    return input._with_values(torch.bernoulli(input.values(), generator=generator))
-
-
-def feature_dropout(dims: int) -> Callable:
-    """``F.dropout1d`` and its kin: whole channels [N, C, ...], or [C, ...] but in dropout2d, as in torch."""
-
-    def dropped(
-        input: SparseTensor, p: float = 0.5, training: bool = True, inplace: bool = False
-    ) -> SparseTensor:
-        if not 0 <= p <= 1 or inplace:
-            raise ValueError(f"dropout{dims}d: expected p from 0 to 1 and inplace=False, got p={p}")
-        if not training or p == 0:
-            return input
-        channels = input.shape[: 2 if dims == 2 or rank(input) > dims + 1 else 1]
-        noise = input.values().new_empty(channels).bernoulli_(1 - p).div_(1 - p if p < 1 else 1)
-        return input * noise.view(*channels, *[1] * (rank(input) - len(channels)))
-
-    return dropped
-
-
 # ---- factors of low rank ----
 def pca_lowrank(
     A: SparseTensor, q: int | None = None, center: bool = True, niter: int = 2
