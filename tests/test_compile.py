@@ -293,6 +293,66 @@ def test_export_follows_a_tensor_made_on_the_way(strict):
     torch.testing.assert_close(program.module()(x), model(x))
 
 
+MADE = {  # tensors that are made in a module, of a pattern, a matrix that takes a gradient, and features
+    "times": lambda m, x: (m.a * (x @ m.w)) @ x,
+    "softmax": lambda m, x: torch.softmax(m.a * (x @ m.w), -1) @ x,
+    "sddmm": lambda m, x: scorch.sddmm(m.a, x, m.w.T) @ x,
+    "evaluate": lambda m, x: scorch.evaluate("S[i,j] = A[i,j]*exp(X[i,k]*W[k,j])", A=m.a, X=x, W=m.w).sum(1),
+    "values": lambda m, x: m.a._with_values((x @ m.w)[tuple(m.a.indices().long())]) @ x,
+    "GATConv": lambda m, x: m.gat(x @ m.w, m.a),
+}
+
+
+class Made(torch.nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+        self.register_buffer("a", PATTERN)
+        self.w = torch.nn.Parameter(torch.rand(9, 9, dtype=torch.float64))
+        self.gat = scorch.nn.GATConv(9, 3, add_self_loops=False).double()
+
+    def forward(self, x):
+        return MADE[self.name](self, x)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", MADE)
+def test_export_keeps_gradients_through_tensors_made_on_the_way(name, strict):
+    model, x = Made(name), torch.rand(9, 9, dtype=torch.float64)
+    exported = torch.export.export(model, (x,), strict=strict).module()
+    for f in (exported, model):
+        f(x).square().sum().backward()
+    own = dict(model.named_parameters())
+    for name, parameter in exported.named_parameters():
+        torch.testing.assert_close(parameter.grad, own[name].grad)
+
+
+def test_export_of_what_is_detached():
+    class Model(torch.nn.Module):
+        def forward(self, a, x):
+            return a.detach() @ x + (a * x.T[:1]).detach() @ x
+
+    a, x = PATTERN, torch.rand(9, 9, dtype=torch.float64)
+    program = torch.export.export(Model(), (a, x))
+    torch.testing.assert_close(program.module()(a, x), Model()(a, x))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda a: a.topk(2, 1).values, lambda a: a.median(1)[0], lambda a: a.kthvalue(3)[0]]
+)
+def test_orders_of_float32_are_one_graph(f):
+    a = scorch.sparse(PATTERN.to_dense().float())
+    torch.testing.assert_close(torch.compile(f, fullgraph=True, backend="aot_eager")(a), f(a))
+
+
+@torch._dynamo.config.patch(compiled_autograd=True)
+def test_compiled_autograd_of_dense_code():
+    """Which traces torch's own machinery, and what this package puts in its place."""
+    model, x = torch.nn.Linear(8, 1), torch.randn(4, 8)
+    torch.compile(lambda: model(x).sum().backward(), backend="aot_eager")()
+    torch.testing.assert_close(model.weight.grad, x.sum(0, keepdim=True))
+
+
 @pytest.mark.parametrize(
     "f",
     [

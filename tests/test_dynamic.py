@@ -11,7 +11,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import scorch
 from scorch import _C
-from scorch.functions import dynamic as ways
+from scorch.functions import ways
 
 SHAPES = [(1, 600, 40), (9, 300, 64), (70, 130, 150), (64, 128, 1), (200, 90, 260)]
 
@@ -611,3 +611,35 @@ def test_a_weight_whose_rows_overlap():
     x, w = integers(200, 256, zeros=0.5), integers(1, 1856)[0].unfold(0, 300, 5)[:256]
     assert torch.equal(scorch.dynamic(x) @ w, x @ w)
     assert torch.equal(scorch.dynamic(x.t()).t() @ w, x @ w)
+
+
+def test_rows_that_count_are_multiplied_by_the_fastest_dense_way(monkeypatch):
+    taken, way = [], ways._by_library
+    monkeypatch.setattr(ways, "_by_library", lambda *a: taken.append(a[0].shape[0]) or way(*a))
+    monkeypatch.setattr(ways, "_times", lambda run, *_: [1.0 if w is ways._dense else 0.5 for w in run])
+    monkeypatch.setattr(ways, "_SHORT", 0)
+    ways._known.clear()
+    x, w, b = integers(20, 16), integers(24, 16), integers(24)
+    valid = torch.arange(20) % 3 == 0
+    for bias in (None, b):
+        y = F.linear(scorch.dynamic(x, by=valid), w, bias)
+        assert torch.equal(y, F.linear(x * valid[:, None], w, bias))
+    assert taken == [7, 7]
+
+
+def test_skipped_zeros_are_those_of_the_tensor():
+    for zeros in (0.5, 0.95):
+        x = -integers(30, 40, zeros=zeros).abs()
+        for h in (scorch.dynamic(x), x):
+            found = scorch.evaluate("m[i] max= h[i,j]", h=h, implicit="skip")
+            assert torch.equal(found, x.amax(1))
+
+
+@pytest.mark.parametrize(
+    "shapes", [((8, 8), (2, 8, 8)), ((4, 8, 8), (4, 8, 8)), ((2, 3), (2, 3, 2)), ((8,), (8, 3))]
+)
+def test_compiled_products_of_more_dimensions(shapes):
+    h, w = (integers(*shape) for shape in shapes)
+    for f in (lambda h, w: scorch.dynamic(h) @ w, lambda h, w: h @ scorch.dynamic(w)):
+        torch._dynamo.reset()
+        assert torch.equal(torch.compile(f, backend="eager")(h, w), h @ w)

@@ -471,3 +471,15 @@ def test_states_that_do_not_fit():
     assert all(torch.equal(x, before[name]) for name, x in layer.state_dict().items())
     with pytest.raises(RuntimeError, match=r"Missing key.*crd1"):
         layer.load_state_dict({name: x for name, x in good.items() if name != "crd1"})
+
+
+def test_start_values_are_those_of_the_type():
+    layer = scorch.nn.Linear(4, 4, density=1.0, dtype=torch.float64)
+    optimizer = torch.optim.Adagrad([layer.values], initial_accumulator_value=0.1)
+    layer(torch.ones(1, 4, dtype=torch.float64)).sum().backward()
+    optimizer.step()
+    layer.set_pattern(torch.zeros(4, 4), optimizer)
+    layer.set_pattern(torch.ones(4, 4), optimizer, values=1e300)
+    assert layer.values[0].item() == 1e300 and optimizer.state[layer.values]["sum"][0].item() == 0.1
+    with pytest.raises(TypeError, match="a number or a dense tensor"):
+        layer.set_pattern(torch.ones(4, 4), values=1j)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from types import FunctionType
 
 import torch
 from torch.nn.modules.module import _has_any_global_hook
 from torch.serialization import _legacy_load
 
 from .state import makes_graph
+from .tracing import entry
 
 
 def replace(owner: object, name: str, by: Callable[[Callable], Callable]) -> None:
-    """Gives a function of torch, or a method, another meaning, made of the one it has."""
+    """Gives a function of torch, or a method, another meaning, made of the one it has.
+
+    torch.compile leaves its own machinery alone by the files it is in, and ours by being told.
+    """
     plainly = getattr(owner, name)
-    setattr(owner, name, wraps(plainly)(by(plainly)))
+    ours = by(plainly)
+    if isinstance(ours, FunctionType):
+        entry(ours)
+    setattr(owner, name, wraps(plainly)(ours))
 
 
 def asked_by_torch() -> bool:

@@ -18,6 +18,7 @@ from ..tensor.format import layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import FOR_STEPS, HANDLERS, STRUCTURAL, SparseTensor, rank
 from ..tensor.values import assemble, refuse_read_only
+from ..tensor.wrapping import wrap
 
 aten = torch.ops.aten
 
@@ -50,6 +51,8 @@ def _each(f: Callable) -> Callable:
 def _detach(a: SparseTensor) -> SparseTensor:
     """The arrays themselves: they belong to no graph, unless calls are traced or transformed."""
     recorded = a._val.requires_grad or _torch.in_transform() or _torch.makes_fx()
+    if torch.compiler.is_exporting():  # which knows what is wrapped
+        return wrap(layout(a._fmt, rank(a)), a._shape, [x.detach() for x in a._arrays()])
     if a.__class__ is SparseTensor and not recorded:
         return _C.like(a, a._val)
     arrays = a._arrays()

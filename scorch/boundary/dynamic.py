@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 
 from .. import _torch
-from ..functions import dynamic
+from ..functions import dynamic, ways
 from .sizes import library, operator
 
 
@@ -19,7 +19,7 @@ def _fake(x, w, valid, turned):
     return x.new_empty(rows, w.shape[1])
 
 
-operator("dynamic_product(Tensor x, Tensor w, Tensor? valid, bool turned) -> Tensor", dynamic.multiply, _fake)
+operator("dynamic_product(Tensor x, Tensor w, Tensor? valid, bool turned) -> Tensor", ways.multiply, _fake)
 _OPERATOR = torch.ops.scorch.dynamic_product.default
 
 

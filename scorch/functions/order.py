@@ -74,7 +74,7 @@ def _as_integers(values: torch.Tensor, largest: bool) -> torch.Tensor:
 def _in_rows(row: torch.Tensor, values: torch.Tensor, largest: bool) -> torch.Tensor:
     """The order of entries by rows and there by their values, of equal ones as they come."""
     values = _as_integers(values, largest)
-    if values.itemsize <= 4 and row.numel() and int(row.max()) < 2**31:
+    if values.itemsize <= 4 and not _torch.in_graph() and row.numel() and int(row.max()) < 2**31:
         # keys that are not negative, at which torch is quick
         return torch.argsort((row << 32) + (values.long() + 2**31), stable=True)
     order = torch.argsort(values, stable=True)

@@ -6,7 +6,7 @@ that optimizers and modules that hold it go on; what was recorded of it before i
 
 from __future__ import annotations
 
-from numbers import Number
+from numbers import Number, Real
 from typing import Any, NoReturn
 
 import torch
@@ -59,11 +59,11 @@ def origins(old: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
 
 def starts(values: torch.Tensor | float, shape: tuple[int, int], entries: torch.Tensor) -> torch.Tensor:
     """What new entries start at: a number, or what a dense matrix has there; padding is zero."""
-    if isinstance(values, SparseTensor) or not isinstance(values, torch.Tensor | Number):
+    if isinstance(values, SparseTensor) or not isinstance(values, torch.Tensor | Real):
         raise TypeError(
             f"values: expected a number or a dense tensor {list(shape)}, got {type(values).__name__}"
         )
-    given = as_tensor(values).detach()
+    given = values.detach() if isinstance(values, torch.Tensor) else as_tensor(values, dtype=torch.float64)
     if given.dim() and tuple(given.shape) != shape:
         raise ValueError(f"values: expected a number or shape {list(shape)}, got {list(given.shape)}")
     found = given.reshape(-1)[entries.clamp(min=0)] if given.dim() else given.expand(entries.shape)
@@ -73,7 +73,8 @@ def starts(values: torch.Tensor | float, shape: tuple[int, int], entries: torch.
 def carried(old: torch.Tensor, origin: torch.Tensor, start: torch.Tensor | float) -> torch.Tensor:
     """The old numbers where entries stay, those of ``start`` where they are new."""
     known = origin >= 0
-    new = old.new_empty(origin.shape).copy_(as_tensor(start))
+    start = start if isinstance(start, torch.Tensor) else as_tensor(start, dtype=torch.float64)
+    new = old.new_empty(origin.shape).copy_(start)
     new[known] = old[origin[known]]
     return new
 

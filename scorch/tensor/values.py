@@ -68,7 +68,9 @@ class _Values(_torch.AutogradNode):
 
 
 def _detached(values: torch.Tensor) -> torch.Tensor:
-    """The values, detached."""
+    """The values, detached; torch.export traces through what is recorded here, and keeps gradients."""
+    if torch.compiler.is_exporting():
+        return values.view_as(values)
     return _followed(values.detach(), values)
 
 
