@@ -100,3 +100,30 @@ def test_lists_of_a_tree_have_its_values():
         coo.convert("csf").to_dense(), a.to_dense()
     )
     assert a.indices().dtype == a.index_dtype
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "bsr(1,4)"])
+def test_products_of_kronecker_keep_the_format(format):
+    x, y = numbers((5, 4)), numbers((3, 4), seed=1)
+    for a, b in ((scorch.sparse(x, format=format), scorch.sparse(y, format="coo")), (torch.eye(3), None)):
+        b = scorch.sparse(y, format=format) if b is None else b
+        dense = a.to_dense() if scorch.is_sparse(a) else a
+        made = torch.kron(a, b)
+        assert made.format == scorch.Format(format) and torch.equal(made.to_dense(), torch.kron(dense, y))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "ell(7)", "bsr(1,7)"])
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_comparisons_that_hold_of_zero(dtype, format):
+    x = numbers((5, 7), dtype)
+    a = scorch.sparse(x, format=format)
+    double = torch.tensor(0.0, dtype=torch.float64)
+    for f in (lambda t: t <= 0.5, lambda t: t == 0, lambda t: t <= -1, lambda t: t >= double):
+        assert f(a).dtype == torch.bool and torch.equal(f(a), f(x))
+
+
+def test_comparisons_of_sums():
+    form, pos = "compressed(0, nonunique), singleton(1, nonunique)", torch.tensor([0, 3])
+    crd = [torch.tensor([0, 0, 1]), torch.tensor([1, 1, 2])]
+    a = scorch.from_components(form, (2, 3), [pos, None], crd, torch.tensor([0.3, 0.4, 1.0]))
+    assert (a <= 0.5).tolist() == [[True, False, True], [True, True, False]]

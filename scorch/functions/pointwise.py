@@ -23,6 +23,7 @@ from ..tensor.entries import (
     Entries,
     broadcast,
     build,
+    entries,
     find,
     kept_format,
     places,
@@ -33,7 +34,7 @@ from ..tensor.entries import (
 from ..tensor.format import is_composed
 from ..tensor.making import expect_cpu, of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor, expect_sparse, partwise
-from ..tensor.values import carries, filled, padding, refuse_read_only
+from ..tensor.values import carries, filled, padding, refuse_read_only, tracked
 from . import kernels, masks
 from .writing import (
     ONE_STRUCTURE,
@@ -369,6 +370,11 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     at_zero = lambda zero: g(other, zero) if swapped else g(zero, other)  # noqa: E731
     if is_known(other) and _zero_stays(at_zero, sparse.dtype):
         return _scalar(g, "", sparse, other, swapped)
+    if is_known(other) and not (_torch.in_graph() or _torch.is_tracing(sparse._val) or tracked(sparse)):
+        e = entries(sparse)  # what is missing is computed once
+        dense = at_zero(e.values.new_zeros(1)).expand(e.shape).contiguous()
+        dense.view(-1)[ravel(e.indices, e.shape)] = at_zero(e.values)
+        return dense
     dense = sparse.to_dense()
     return g(other, dense) if swapped else g(dense, other)
 

@@ -16,6 +16,7 @@ from .entries import (
     Entries,
     build,
     entries,
+    fitting,
     fitting_index,
     general_format,
     is_longer,
@@ -241,17 +242,17 @@ def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
     n = max(rank(input), rank(other))
     input, other = (x if rank(x) == n else x.reshape(*[1] * (n - rank(x)), *x.shape) for x in (input, other))
     pair = as_sparse(input), as_sparse(other)
-    if (
-        all(selects(x) and x._fmt == "csr" and x.dtype in _COMPUTED for x in pair)
-        and not _torch.in_transform()
-    ):
-        return _kron_rows(*pair)
+    like = input if isinstance(input, SparseTensor) else other
+    if all(selects(x) and x.dtype in _COMPUTED for x in pair) and not _torch.in_transform():
+        if like._fmt == "csc":
+            return kron(*[x.convert("csc").T for x in pair]).T
+        made, format = _kron_rows(*[x.convert("csr") for x in pair]), kept_format(like, range(2))
+        return made.convert(fitting(format, made.shape))
     a, b = map(entries, pair)
     left, right = runs(torch.full((a.values.numel(),), b.values.numel(), device="cpu"))
     extents = torch.tensor(b.shape, device="cpu")[:, None]
     indices = a.indices[:, left] * extents + b.indices[:, right]
     shape = [n * m for n, m in zip(a.shape, b.shape, strict=True)]
-    like = input if isinstance(input, SparseTensor) else other
     return _renumbered(like, shape, indices, a.values[left] * b.values[right])
 
 
