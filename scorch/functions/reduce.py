@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
+from ..tensor.common import COMPUTED
 from ..tensor.entries import (
     HALVES,
     Entries,
@@ -22,13 +23,14 @@ from ..tensor.entries import (
     counts,
     distinct,
     entries,
+    general_format,
     kept_format,
     ravel,
     renumbered,
     summed_type,
     unravel,
 )
-from ..tensor.format import layout, pads, repeats
+from ..tensor.format import is_composed, layout, pads, repeats
 from ..tensor.index import axes, axis
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import plain_values
@@ -91,8 +93,7 @@ def _finish(
     if g.key is None:
         y = result.view(g.kept)
     else:
-        format = "coo" if a._fmt == "coo" else "csr" if len(g.kept) == 2 else "csf"
-        y = build(Entries(g.kept, unravel(g.key, g.kept), result), format, a.index_dtype)
+        y = build(Entries(g.kept, unravel(g.key, g.kept), result), _left_format(a, dims), a.index_dtype)
     return _kept(y, dims, keepdim)
 
 
@@ -101,14 +102,26 @@ def _count(g: _Groups) -> torch.Tensor:
 
 
 # ---- kernels ----
-def kernel(a: SparseTensor, dims: list[int], reduction: str, implicit: str = "zero") -> torch.Tensor:
-    """``+=``, ``max=`` or ``min=``; dense, in a type that kernels have."""
+def _left_format(a: SparseTensor, dims: list[int]) -> str:
+    """Of what is left where nothing dense is."""
+    return general_format(a, a._ndim - len(dims))
+
+
+def _has_kernel(a: SparseTensor) -> bool:
+    """Whether what is left sparse is computed by one, and not entry by entry."""
+    return a.dtype in COMPUTED and not is_composed(a._fmt) and not _torch.in_graph()
+
+
+def kernel(
+    a: SparseTensor, dims: list[int], reduction: str, implicit: str = "zero", format: str = "dense"
+) -> torch.Tensor:
+    """``+=``, ``max=`` or ``min=``, in a type that kernels have."""
     if a._val.dtype in (torch.int8, torch.uint8, torch.int16):
         a = a.to(torch.int32)
     text = _reduced(a._ndim, tuple(dims), reduction)
     if reduction == "+=":
-        return einsum(text, a, format="dense")
-    return evaluate(text, A=a, implicit=implicit, format="dense")
+        return einsum(text, a, format=format)
+    return evaluate(text, A=a, implicit=implicit, format=format)
 
 
 @lru_cache(maxsize=256)
@@ -161,6 +174,8 @@ def sum_(
         total = (a.values() if values is None else values).sum(dtype=summed_type(of))
     elif few:
         total = kernel(a, dims, "+=")
+    elif _has_kernel(a):
+        total = kernel(a, dims, "+=", format=_left_format(input, dims))
     else:
         g = group(a, dims)
         return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)

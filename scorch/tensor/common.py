@@ -12,6 +12,9 @@ from .values import plain_values
 from .wrapping import fresh, wrap
 
 COMMONEST = (slice, int, tuple, torch.Tensor)
+COMPUTED = {  # types of values that kernels have
+    torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64,
+}  # fmt: skip
 MOVED = {  # types of values that the extension knows
     torch.float16, torch.bfloat16, torch.float32, torch.float64,
     torch.bool, torch.int16, torch.int32, torch.int64,

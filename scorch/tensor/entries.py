@@ -369,6 +369,7 @@ def placed(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     """build, of entries in any order, each coordinate once; the values are the tensor's own."""
     if format == "dense" or not len(e.shape) or _torch.is_tracing(e.indices, e.values):
         return build(canonical(*e), format, index_dtype)
+    _torch.count_elements(e.shape)
     made = _packed(e, fitting(format, e.shape), fitting_index(index_dtype, e.shape, e.values.shape[0]))
     shared = _torch.address(made._val) == _torch.address(e.values)
     return made._with_values(made._val.clone()) if shared else made

@@ -12,6 +12,7 @@ import torch
 
 from .. import _torch
 from . import rooms
+from .common import COMPUTED
 from .entries import (
     Entries,
     build,
@@ -243,7 +244,7 @@ def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
     input, other = (x if rank(x) == n else x.reshape(*[1] * (n - rank(x)), *x.shape) for x in (input, other))
     pair = as_sparse(input), as_sparse(other)
     like = input if isinstance(input, SparseTensor) else other
-    if all(selects(x) and x.dtype in _COMPUTED for x in pair) and not _torch.in_transform():
+    if all(selects(x) and x.dtype in COMPUTED for x in pair) and not _torch.in_transform():
         if like._fmt == "csc":
             return kron(*[x.convert("csc").T for x in pair]).T
         made, format = _kron_rows(*[x.convert("csr") for x in pair]), kept_format(like, range(2))
@@ -257,9 +258,6 @@ def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
 
 
 # ---- parts of matrices ----
-_COMPUTED = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64}
-
-
 def _triangle(a: SparseTensor, side: int, offset: int) -> torch.Tensor:
     """The entries up to a diagonal, -1, or from it on, 1."""
     if a._ndim < 2:
@@ -292,7 +290,7 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     rows, columns = input.shape[dim1], input.shape[dim2]
     length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
     square = offset == 0 and rows == columns
-    if n == 2 and input.dtype in _COMPUTED and (square or not _torch.in_graph()):
+    if n == 2 and input.dtype in COMPUTED and (square or not _torch.in_graph()):
         if not square:
             row, column = max(-offset, 0), max(offset, 0)
             input = (input if dim1 < dim2 else input.t())[row : row + length, column : column + length]
