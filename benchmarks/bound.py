@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from examples.timing import interleave
 
 
-def onednn(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    """x @ w by oneDNN, whatever library torch takes."""
-    return torch.ops.mkldnn._linear_pointwise(x, w.T, None, "none", [], "")
+def onednn(x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """x @ w + bias by oneDNN, whatever library torch takes."""
+    return torch.ops.mkldnn._linear_pointwise(x, w.T, bias, "none", [], "")
 
 
 def has_onednn(dtype: torch.dtype) -> bool:

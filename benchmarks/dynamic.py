@@ -68,11 +68,12 @@ def ragged(root: str | None) -> Iterator[Case]:
         )
         calls = {
             "padded": partial(F.linear, x, weight, bias),
+            "oneDNN": partial(onednn, x, weight.T, bias),
             "nested": partial(F.linear, nested, weight, bias),
             "Scorch": lambda x=x, valid=valid: F.linear(scorch.dynamic(x, by=valid), weight, bias),
         }
         name = f"ragged, {valid.float().mean():.0%} full"
-        yield Case(name, calls, {"Scorch": ("padded", "nested")}, each=True, same=False)
+        yield Case(name, calls, {"Scorch": ("padded", "oneDNN", "nested")}, each=True, same=False)
 
 
 SUITES = {"dynamic": products, "ragged": ragged}
