@@ -643,3 +643,19 @@ def test_compiled_products_of_more_dimensions(shapes):
     for f in (lambda h, w: scorch.dynamic(h) @ w, lambda h, w: h @ scorch.dynamic(w)):
         torch._dynamo.reset()
         assert torch.equal(torch.compile(f, backend="eager")(h, w), h @ w)
+
+
+def test_under_autocast_zeros_are_looked_for(monkeypatch):
+    taken, run = [], ways._run
+    monkeypatch.setattr(ways, "_run", lambda *a: taken.append(a[0].dtype) or run(*a))
+    x, w, b = integers(64, 64, zeros=0.95), integers(32, 64), integers(32)
+    with torch.autocast("cpu", torch.bfloat16):
+        for f in (lambda h: F.linear(h, w, b), lambda h: h @ w.T, lambda h: torch.mm(h, w.T)):
+            found = f(scorch.dynamic(x))
+            assert found.dtype == torch.bfloat16 and torch.equal(found, f(x))
+        assert torch.equal(scorch.dynamic(x.double()) @ w.T.double(), x.double() @ w.T.double())
+    assert taken[:3] == [torch.bfloat16] * 3
+    layer = torch.nn.Linear(64, 32)
+    with torch.autocast("cpu", torch.bfloat16):
+        layer(scorch.dynamic(x)).float().sum().backward()
+    assert layer.weight.grad.dtype == torch.float32 and layer.bias.grad.eq(64).all()

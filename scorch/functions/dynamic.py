@@ -18,7 +18,7 @@ from .. import _C, _torch
 from ..tensor.entries import Entries, build, places, unravel
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
-from . import ways
+from . import autocast, ways
 from .ways import multiply
 
 _TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -209,6 +209,20 @@ def unwrapped(x: object) -> object:
     return type(x)(map(unwrapped, x)) if type(x) in (tuple, list) else x
 
 
+def _casts() -> bool:
+    """Whether autocast says what products are computed in; a graph has dense ones there."""
+    return autocast.is_on() and not torch.compiler.is_dynamo_compiling()
+
+
+def _cast(f: Callable, *operands: object) -> torch.Tensor:
+    """f of the operands in the type of autocast."""
+    own = [x._x if isinstance(x, Dynamic) else x for x in operands]
+    pairs = zip(operands, autocast.cast(*own), strict=True)
+    given = [Dynamic(y, x._valid, x._tile) if isinstance(x, Dynamic) else y for x, y in pairs]
+    with torch.autocast("cpu", enabled=False):
+        return f(*given)
+
+
 def _is_matrix(x: object, other: torch.Tensor) -> bool:
     """Whether a product with x is one of this module."""
     if not isinstance(x, torch.Tensor) or isinstance(x, SparseTensor) or x.layout is not torch.strided:
@@ -265,6 +279,8 @@ def _check_tiles(*operands: object) -> None:
 def _matmul(input: object, other: object) -> torch.Tensor:
     if isinstance(input, Dynamic) and (y := _at_once(input, other)) is not None:
         return y
+    if _casts():
+        return _cast(_matmul, input, other)
     _check_tiles(input, other)
     if isinstance(input, Dynamic) and _is_matrix(other, input._x) and input._x.dim() > 0:
         return _rows_times(input, other, None)
@@ -279,6 +295,8 @@ def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
     whole = isinstance(input, Dynamic) and isinstance(weight, torch.Tensor) and weight.dim() == 2
     if whole and (y := _at_once(input, weight.t())) is not None:
         return _plus(y, unwrapped(bias))
+    if _casts():
+        return _cast(_linear, input, weight, bias)
     _check_tiles(input, weight)
     if whole and _is_matrix(weight, input._x) and input.dim() > 0:
         return _rows_times(input, weight.t(), unwrapped(bias))
