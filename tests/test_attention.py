@@ -143,9 +143,20 @@ def test_rows_that_are_alike_are_taken_together(name, dtype):
         for a, b in zip(found, wanted, strict=True):
             assert (a - b).abs().max() <= 2 * BOUND[dtype] * b.abs().max()
     kept = A._strips[dtype == torch.float64, False, False].strips
-    orders, seconds = (kept.order, kept.turned[3]), kept.heights[1::2]
+    orders, seconds = (kept.order, kept.turned[3]), kept.heights.tolist()[1::2]
     found = [(x.numel() > 0) + (second > 0) for x, second in zip(orders, seconds, strict=True)]
     assert found == parts
+
+
+def test_rows_that_are_alike_are_taken_together_at_once_where_calls_will_be_many():
+    A, inputs = (
+        scorch.sparse(FAR["some rows and columns"][0]),
+        [x.requires_grad_() for x in tensors(n=200, m=200)],
+    )
+    wanted = scorch.attention(*inputs, A)
+    assert not A._strips[True, False, False].strips.heights[1]
+    torch.testing.assert_close(scorch.attention(*inputs, A.optimize(calls=1000)), wanted)
+    assert all(height > 0 for height in A._strips[True, False, False].strips.heights)
 
 
 def test_no_other_mask_is_taken_apart():
@@ -378,6 +389,108 @@ def test_compiles_with_gradients_to_values(additive):
     torch.testing.assert_close(*grads)
 
 
+@pytest.fixture
+def made(monkeypatch):
+    """A list that gets a mask whenever strips are made of one."""
+    strips, masks = scorch.functions.strips, []
+    chosen = strips._chosen
+    monkeypatch.setattr(strips, "_chosen", lambda rows, *kind: masks.append(rows) or chosen(rows, *kind))
+    monkeypatch.setattr(strips, "_met", {})
+    return masks
+
+
+@pytest.mark.parametrize("format", ("csr", "coo"))
+@pytest.mark.parametrize("dtype", (torch.bool, torch.float32))
+def test_graphs_keep_strips_until_the_mask_changes(made, dtype, format):
+    A, inputs = scorch.sparse(band(90, 90, 3).to(dtype), format=format), tensors(2, n=90, m=90, d=4)
+    compiled = torch.compile(lambda q, k, v, A: scorch.attention(q, k, v, A), backend="aot_eager")
+    for _ in range(3):
+        assert torch.equal(compiled(*inputs, A), scorch.attention(*inputs, A))
+    assert len(made) == 2  # one by each
+    A.values()[::2] = 0
+    for _ in range(3):
+        torch.testing.assert_close(compiled(*inputs, A), dense_attention(*inputs, A.to_dense()))
+    assert len(made) == 3
+
+
+def test_graphs_keep_strips_whose_values_are_trained(made):
+    A, inputs = scorch.sparse(random_mask(30, 20).double()), tensors(2, n=30, m=20)
+
+    def f(q, k, v, w, A):
+        return scorch.attention(q, k, v, A._with_values(w))
+
+    compiled = torch.compile(f, fullgraph=True, backend="aot_eager")
+    for zeros in (0, 0, 5):
+        w = torch.rand(A.values().shape, dtype=torch.float64) + 1
+        w[:zeros] = 0
+        w.requires_grad_()
+        mask = A._with_values(w.detach()).to_dense()
+        torch.testing.assert_close(compiled(*inputs, w, A), dense_attention(*inputs, mask))
+        (found,) = torch.autograd.grad(compiled(*inputs, w, A).sum(), w)
+        (wanted,) = torch.autograd.grad(f(*inputs, w, A).sum(), w)
+        torch.testing.assert_close(found, wanted)
+    assert len(made) - 3 == 2  # those of f
+
+
+@pytest.mark.parametrize("name, height", (("scattered", 1), ("band", 16), ("everything", 64)))
+def test_graphs_choose_the_height_of_blocks(name, height):
+    mask = MASKS[name].repeat(7, 7)
+    *structure, values = scorch.sparse(mask)._arrays()
+    made = torch.ops.scorch.attention_mask("csr", structure, values, mask.shape, *[False] * 4)
+    found = torch.ops.scorch.attention_found(mask[None], *mask.shape)
+    assert made[9].tolist() == found[3].tolist() == [height, 0, 0, 0]
+
+
+@pytest.mark.parametrize("how", ("compiled", "exported"))
+def test_graphs_take_rows_together_that_are_alike(made, how):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mask", scorch.sparse(FAR["some rows and columns"][0]))
+
+        def forward(self, q, k, v):
+            return scorch.attention(q, k, v, self.mask)
+
+    model, inputs = Model(), [x.requires_grad_() for x in tensors(n=200, m=200)]
+    if how == "compiled":
+        graph = torch.compile(model, fullgraph=True, backend="aot_eager")
+    else:
+        graph = torch.export.export(model, tuple(x.detach() for x in inputs)).module()
+    wanted = model(*inputs)
+    grads = torch.autograd.grad(wanted.sin().sum(), inputs)
+    for _ in range(9):
+        y = graph(*inputs)
+        torch.testing.assert_close(y, wanted)
+        torch.testing.assert_close(torch.autograd.grad(y.sin().sum(), inputs), grads)
+    (kept,) = scorch.functions.strips._met.values()
+    assert all(height > 0 for height in kept.strips.heights)
+
+
+def test_graphs_drop_strips_that_were_not_used_for_long(made, monkeypatch):
+    strips = scorch.functions.strips
+    monkeypatch.setattr(strips, "_MANY", 2)
+    arrays = [scorch.sparse(band(20, 20, w))._arrays() for w in range(4)]
+
+    def make(w):
+        torch.ops.scorch.attention_mask("csr", arrays[w][:2], arrays[w][2], [20, 20], *[False] * 4)
+
+    for w in (0, 1, 0, 2, 0, 1):
+        make(w)
+    assert len(made) == 4 and len(strips._met) == 2
+    monkeypatch.setattr(strips, "_MOST", 0)
+    make(3)
+    assert len(strips._met) == 1
+
+
+def test_gradients_of_torch_func_compile():
+    A, (q, k, v) = scorch.sparse(random_mask(30, 20)), tensors(n=30, m=20)
+
+    def f(q):
+        return torch.func.grad(lambda q: scorch.attention(q, k, v, A).sin().sum())(q)
+
+    torch.testing.assert_close(torch.compile(f, fullgraph=True, backend="aot_eager")(q), f(q))
+
+
 def test_torchs_function_compiles_with_dropout():
     A, inputs = scorch.sparse(random_mask(30, 20)), tensors(2, n=30, m=20, dtype=torch.float32)
 
@@ -435,6 +548,11 @@ def test_operators_pass_torchs_checks():
     csr = *A._arrays(), 1, 20, 20, 32, False, False, True
     tests = ("test_schema", "test_autograd_registration")  # sizes that the data decides
     torch.library.opcheck(torch.ops.scorch.attention_strips.default, csr, test_utils=tests)
+    pos, crd, values = A._arrays()
+    mask = "csr", [pos, crd], values, [20, 20], False, False, True, True
+    torch.library.opcheck(torch.ops.scorch.attention_mask.default, mask, test_utils=tests)
+    entries = *strips[:3], strips.order, strips.heights, 20, 20
+    torch.library.opcheck(torch.ops.scorch.attention_entries.default, entries, test_utils=tests)
 
 
 # ---- what is not seen ----

@@ -4,17 +4,18 @@
  *       -> (pos, crd, bits, val, place)
  *   scorch::attention_words(mask, rows, columns) -> (words, count)
  *   scorch::attention_listed(words, rows, height) -> (pos, crd, bits)
- *   scorch::attention(q, k, v, MASK, TURNED, seed, HEIGHTS, scale, added, dropout) -> (out, lse)
- *   scorch::attention_backward(grad, q, k, v, out, lse, MASK, TURNED, seed, HEIGHTS, scale, added, dropout,
+ *   scorch::attention(q, k, v, MASK, TURNED, seed, heights, scale, added, dropout) -> (out, lse)
+ *   scorch::attention_backward(grad, q, k, v, out, lse, MASK, TURNED, seed, heights, scale, added, dropout,
  *       of_values) -> (dq, dk, dv, dval)
  *
- * MASK: pos, crd, bits, val, order; TURNED, its transpose or without elements: pos, crd, bits, order; HEIGHTS: of the
- * first and the second part of the mask, and of its transpose, 0 where there is none.
+ * MASK: pos, crd, bits, val, order; TURNED, its transpose or without elements: pos, crd, bits, order; heights, int64 [4]:
+ * of the first and the second part of the mask, and of its transpose, 0 where there is none. They are an array because
+ * graphs are made before anybody knows them.
  *
  * All tensors are plain. A mask of words is bool [matrices, rows, columns], or of tiles that divide those; words [matrices, rows / 64
  * rounded up, columns]. q [batch, heads, rows, width], k and v with as many heads or a divisor of it; strips as in
  * attention.h, pos [batch or 1, heads or 1, blocks + 1], behind which that of a second part follows, val without
- * elements where scores are left as they are, order, of the last part, without elements where rows are taken as they
+ * elements where scores are left as they are, and perhaps with one more, of entries that are dropped, order, of the last part, without elements where rows are taken as they
  * lie; seed [1] where dropout is not 0. As in torch_abi.c everything is released before an error is thrown. */
 #include "torch_call.h"
 
@@ -22,7 +23,7 @@
 
 #include <string.h>
 
-#define MAXIN 16
+#define MAXIN 17
 
 typedef struct {
     sc_err e;
@@ -95,36 +96,40 @@ static int second_part(attention_call *c, int64_t height, int64_t rows, sc_strip
 }
 
 /* The strips, of so many rows and of one or two parts, of pos, crd and bits from i on, and order. */
-static int strips(attention_call *c, int i, int order, const StableIValue *heights, int64_t rows,
-                  sc_strips *s, int *parts)
+static int strips(attention_call *c, int i, int order, const int64_t *heights, int64_t rows, sc_strips *s,
+                  int *parts)
 {
     const int64_t any[3] = {-1, -1, -1}, n = extent(&c->t[i + 1], 0);
     if (shaped(c, i, "strips: pos", 3, any) || shaped(c, i + 1, "strips: crd", 1, any) ||
         shaped(c, i + 2, "strips: bits", 1, &n) || array(c, i, "strips: pos", SC_I64, &s->pos) ||
         array(c, i + 1, "strips: crd", SC_I32, &s->crd) || array(c, i + 2, "strips: bits", SC_I64, &s->bits))
         return c->e.code;
-    s->height = whole(heights[0]);
+    s->height = heights[0];
     s->batch = extent(&c->t[i], 0), s->heads = extent(&c->t[i], 1), s->blocks = extent(&c->t[i], 2) - 1;
     s->n = n;
     if (s->blocks < 0) return sc_error(&c->e, SC_EVALUE, "strips: pos is empty");
     if (c->t[order].view.nval &&
         (shaped(c, order, "strips: order", 1, &rows) || array(c, order, "strips: order", SC_I32, &s->order)))
         return c->e.code;
-    *parts = whole(heights[1]) ? 2 : 1;
-    return *parts == 2 ? second_part(c, whole(heights[1]), rows, s) : SC_OK;
+    *parts = heights[1] ? 2 : 1;
+    return *parts == 2 ? second_part(c, heights[1], rows, s) : SC_OK;
 }
 
-/* The mask from i on, its transpose, and their heights. */
-static int masks(attention_call *c, int i, const StableIValue *heights, sc_attention *a)
+/* The mask from i on, its transpose, and behind the seed their heights. */
+static int masks(attention_call *c, int i, sc_attention *a)
 {
-    if (strips(c, i, i + 4, heights, a->rows, a->mask, &a->parts)) return c->e.code;
+    const int64_t *heights, four = 4;
+    if (shaped(c, i + 10, "strips: heights", 1, &four) ||
+        array(c, i + 10, "strips: heights", SC_I64, &heights) ||
+        strips(c, i, i + 4, heights, a->rows, a->mask, &a->parts))
+        return c->e.code;
     const int64_t values = c->t[i + 3].view.nval, wanted = a->mask->n * a->mask->height;
-    if (values && values != wanted)
+    if (values && values != wanted && values != wanted + 1)
         return sc_error(&c->e, SC_EVALUE, "strips: expected %lld values, got %lld", (long long)wanted,
                         (long long)values);
     if (values && array(c, i + 3, "strips: val", sc_dtype_computed(a->dtype), &a->mask->val))
         return c->e.code;
-    if (!whole(heights[2])) return SC_OK;
+    if (!heights[2]) return SC_OK;
     return strips(c, i + 5, i + 8, heights + 2, a->columns, a->turned, &a->turned_parts);
 }
 
@@ -242,7 +247,7 @@ static void list_words(attention_call *c, const StableIValue *rest)
 static int numbers(attention_call *c, int i, const StableIValue *rest, sc_attention *a)
 {
     const int64_t *seed = NULL;
-    a->scale = number(rest[4]), a->added = (uint8_t)rest[5], a->dropout = number(rest[6]);
+    a->scale = number(rest[0]), a->added = (uint8_t)rest[1], a->dropout = number(rest[2]);
     if (!(a->dropout >= 0 && a->dropout <= 1))
         return sc_error(&c->e, SC_EVALUE, "dropout: expected a probability, got %g", a->dropout);
     if (a->dropout == 0) return SC_OK;
@@ -255,7 +260,7 @@ static int numbers(attention_call *c, int i, const StableIValue *rest, sc_attent
 static void attend(attention_call *c, const StableIValue *rest)
 {
     sc_attention a = {0};
-    if (numbers(c, 12, rest, &a) || inputs(c, 0, &a) || masks(c, 3, rest, &a)) return;
+    if (numbers(c, 12, rest, &a) || inputs(c, 0, &a) || masks(c, 3, &a)) return;
     const int64_t dim[4] = {a.batch, a.heads, a.rows, a.depth};
     a.out = result(c, 0, a.dtype, 4, dim);
     a.lse = result(c, 1, sc_dtype_computed(a.dtype), 3, dim);
@@ -272,13 +277,13 @@ static void attend_backward(attention_call *c, const StableIValue *rest)
                   v[4] = {a.batch, a.shared, a.columns, a.depth};
     if (heads(c, 0, "grad", a.dtype, out, &a.grad) || shaped(c, 4, "out", 4, out) ||
         array(c, 4, "out", a.dtype, &a.out) || shaped(c, 5, "lse", 3, out) ||
-        array(c, 5, "lse", computed, &a.lse) || masks(c, 6, rest, &a))
+        array(c, 5, "lse", computed, &a.lse) || masks(c, 6, &a))
         return;
     a.dq = result(c, 0, a.dtype, 4, q);
     a.dk = result(c, 1, a.dtype, 4, k);
     a.dv = result(c, 2, a.dtype, 4, v);
-    const bool wanted = (uint8_t)rest[7] && a.mask->val;
-    const int64_t values = wanted ? a.mask->n * a.mask->height : 0;
+    const bool wanted = (uint8_t)rest[3] && a.mask->val;
+    const int64_t values = wanted ? c->t[9].view.nval : 0;
     void *dval = result(c, 3, computed, 1, &values);
     if (c->e.code) return;
     if (wanted) a.dval = memset(dval, 0, (size_t)values * sc_dtype_size(computed));
@@ -319,19 +324,19 @@ static void op_listed(StableIValue *stack, uint64_t nin, uint64_t nout)
 static void op_attention(StableIValue *stack, uint64_t nin, uint64_t nout)
 {
     (void)nin, (void)nout;
-    run(stack, 13, 2, attend);
+    run(stack, 14, 2, attend);
 }
 
 static void op_backward(StableIValue *stack, uint64_t nin, uint64_t nout)
 {
     (void)nin, (void)nout;
-    run(stack, 16, 4, attend_backward);
+    run(stack, 17, 4, attend_backward);
 }
 
 #define MASK_ARGUMENTS                                                                                       \
     "Tensor pos, Tensor crd, Tensor bits, Tensor val, Tensor order, Tensor turned_pos, Tensor turned_crd, "  \
-    "Tensor turned_bits, Tensor turned_order, Tensor seed, int height, int second, int turned_height, int "  \
-    "turned_second, float scale, bool added, float dropout"
+    "Tensor turned_bits, Tensor turned_order, Tensor seed, Tensor heights, float scale, bool added, float "  \
+    "dropout"
 
 bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl)
 {

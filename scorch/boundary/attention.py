@@ -11,43 +11,51 @@ from collections.abc import Callable
 import torch
 
 from .. import _torch
-from ..functions.strips import blocks_of
+from ..functions.strips import blocks_of, listed, met
+from .sizes import operator
 
 _lib = torch.library.Library("scorch", "IMPL")
-_STRIPS = torch.ops.scorch.attention_strips.default
 _FORWARD = torch.ops.scorch.attention.default
 _BACKWARD = torch.ops.scorch.attention_backward.default
 
 
 # ---- shapes ----
-@torch.library.register_fake("scorch::attention_strips", lib=_lib)
-def _fake_strips(pos, crd, values, matrices, rows, columns, height, wide, zeros, places):
-    n = _torch.unknown_size()
-    k = 0 if places else _torch.unknown_size()
+def _fake_part(like, lead, size=_torch.unknown_size):
+    """pos, crd and bits of strips, of a height and of columns that nobody knows before the call."""
+    blocks, n = size(), size()
     return (
-        pos.new_empty(matrices * (blocks_of(rows, height) + 1), dtype=torch.int64),
-        pos.new_empty(n, dtype=torch.int32),
-        pos.new_empty(n, dtype=torch.int64),
-        values.new_empty(k, dtype=torch.float64 if wide else torch.float32),
-        pos.new_empty(values.shape[0] if places else 0, dtype=torch.int64),
+        like.new_empty((*lead, blocks), dtype=torch.int64),
+        like.new_empty(n, dtype=torch.int32),
+        like.new_empty(n, dtype=torch.int64),
     )
 
 
-@torch.library.register_fake("scorch::attention_words", lib=_lib)
-def _fake_words(mask, rows, columns):
-    blocks = _torch.unknown_size()  # of one it knows torch would ask if it is 1
-    shape = mask.shape[0], blocks, columns
-    return mask.new_empty(shape, dtype=torch.int64), mask.new_empty(4, dtype=torch.int64)
-
-
-@torch.library.register_fake("scorch::attention_listed", lib=_lib)
-def _fake_listed(words, rows, height):
-    n = _torch.unknown_size()
-    return (
-        words.new_empty(words.shape[0] * (blocks_of(rows, height) + 1)),
-        words.new_empty(n, dtype=torch.int32),
-        words.new_empty(n),
+def _fake_mask(format, structure, values, shape, wide, additive, places, recorded):
+    lead = [1, 1, *shape[:-2]][-2:]
+    of_turned = _torch.unknown_size if recorded else lambda: 0
+    scaled = places or values.dtype != torch.bool  # the others are all one
+    val = values.new_empty(
+        _torch.unknown_size() if scaled else 0, dtype=torch.float64 if wide else torch.float32
     )
+    orders = [values.new_empty(n(), dtype=torch.int32) for n in (_torch.unknown_size, of_turned)]
+    heights = values.new_empty(4, dtype=torch.int64)
+    place = values.new_empty(values.shape[0] if places else 0, dtype=torch.int64)
+    mask, turned = _fake_part(values, lead), _fake_part(values, (1, 1), of_turned)
+    return [*mask, val, orders[0], *turned, orders[1], heights, place]
+
+
+def _fake_found(mask, rows, columns):
+    return [*_fake_part(mask, mask.shape[:1]), mask.new_empty(4, dtype=torch.int64)]
+
+
+operator(
+    "attention_mask(str format, Tensor[] structure, Tensor values, SymInt[] shape, bool wide, bool additive, "
+    "bool places, bool recorded) -> Tensor[]",
+    met,
+    _fake_mask,
+)
+operator("attention_found(Tensor mask, SymInt rows, SymInt columns) -> Tensor[]", listed, _fake_found)
+_MASK = torch.ops.scorch.attention_mask.default
 
 
 @torch.library.register_fake("scorch::attention", lib=_lib)
@@ -65,7 +73,7 @@ def _fake_backward(grad, q, k, v, out, lse, pos, crd, bits, val, *rest):
 # ---- the same in operations of torch ----
 def _entries(pos, crd, bits, order, heights, n, m):
     """Rows and columns, counted through all matrices, of the entries of strips, and their places in val."""
-    height, second = heights[:2]
+    height, second = heights[:2].tolist()
     first = blocks_of(n, height) + 1
     if not second:
         return _entries_of_part(pos, crd, bits, order, height, n, m)
@@ -86,7 +94,20 @@ def _entries_of_part(pos, crd, bits, order, height, n, m):
     each = blocks.numel() // (batch * heads) if blocks.numel() else 1
     matrix, row = block[at] // each, block[at] % each * height + lane
     row = order.long()[row] if order.numel() else row
-    return matrix * n + row, matrix * m + crd[at].long(), at * height + lane
+    return [matrix * n + row, matrix * m + crd[at].long(), at * height + lane]
+
+
+def _entries_fake(pos, crd, bits, order, heights, n, m):
+    found = _torch.unknown_size()
+    return [crd.new_empty(found, dtype=torch.int64) for _ in range(3)]
+
+
+operator(
+    "attention_entries(Tensor pos, Tensor crd, Tensor bits, Tensor order, Tensor heights, SymInt n, SymInt "
+    "m) -> Tensor[]",
+    _entries,
+    _entries_fake,
+)
 
 
 def _shifted(x: torch.Tensor, n: int) -> torch.Tensor:
@@ -123,11 +144,12 @@ def _fold(x: torch.Tensor, pos: torch.Tensor) -> torch.Tensor:
 class _Scores:
     """Attention by gathers and sums over the entries, all of it differentiable."""
 
-    def __init__(self, q, k, v, mask: list, seed, *constants) -> None:
-        heights, (scale, added, dropout) = constants[:4], constants[4:]
+    def __init__(self, q, k, v, mask: list, seed, heights, scale, added, dropout) -> None:
         self.pos, self.scale, self.shapes, self.dtype = mask[0], scale, (q.shape, k.shape, v.shape), q.dtype
         self.each = q.shape[1] // max(k.shape[1], 1)
-        self.rows, self.columns, self.places = _entries(*mask[:3], mask[4], heights, q.shape[2], k.shape[2])
+        self.rows, self.columns, self.places = torch.ops.scorch.attention_entries(
+            *mask[:3], mask[4], heights, q.shape[2], k.shape[2]
+        )
         self.val, self.values = mask[3], mask[3][self.places] if mask[3].numel() else None
         self.factor = None if added else self.values
         self.q, self.k, self.v = (self.fold(x) for x in (q, k, v))
@@ -215,7 +237,7 @@ class _Scores:
 
 
 # ---- derivatives ----
-_CONSTANTS = 7  # arguments of the operators that are no tensors: heights, scale, added, dropout
+_CONSTANTS = 3  # arguments of the operators that are no tensors: scale, added, dropout
 
 
 class _Attention(_torch.AutogradNode):
@@ -234,22 +256,22 @@ class _Attention(_torch.AutogradNode):
     @staticmethod
     def backward(ctx, grad, _):
         saved = ctx.saved_tensors  # read once: non-reentrant checkpoints refuse another time
-        q, k, v, _, _, *mask, seed = saved
+        q, k, v, _, _, *mask, seed, heights = saved
         if _torch.is_differentiated([grad, q, k, v, mask[3]]):
-            grads = _Scores(q, k, v, mask, seed, *ctx.constants).gradients(grad)
+            grads = _Scores(q, k, v, mask, seed, heights, *ctx.constants).gradients(grad)
         else:
             grad = grad if grad.stride(-1) == 1 else grad.contiguous()  # that of a sum
             grads = _BACKWARD(grad, *saved, *ctx.constants, ctx.needs_input_grad[6])
         dval = grads[3] if ctx.needs_input_grad[6] else None
-        return (*grads[:3], None, None, None, dval, *[None] * (len(mask) - 3 + _CONSTANTS))
+        return (*grads[:3], None, None, None, dval, *[None] * (len(mask) - 2 + _CONSTANTS))
 
     @staticmethod
     def jvp(ctx, *tangents):
-        q, k, v, _, _, *mask, seed = ctx.saved_tensors
+        q, k, v, _, _, *mask, seed, heights = ctx.saved_tensors
         inputs = (q, k, v, mask[3])
         tangents = (*tangents[:3], tangents[6])
         given = [torch.zeros_like(x) if t is None else t for t, x in zip(tangents, inputs, strict=True)]
-        return _Scores(q, k, v, mask, seed, *ctx.constants).tangent(*given), None
+        return _Scores(q, k, v, mask, seed, heights, *ctx.constants).tangent(*given), None
 
 
 def _forward(*args):
@@ -276,7 +298,7 @@ def _batched(op: Callable, dense: int) -> Callable:
     """A batch of the tensors ahead of the mask is one of a larger batch, where all share the mask."""
 
     def rule(info, in_dims, *args):
-        n, pos, dropout, last = info.batch_size, args[dense], args[dense + 16], args[-1]
+        n, pos, dropout, last = info.batch_size, args[dense], args[dense + 13], args[-1]
         shared = all(d is None for d in in_dims[dense:]) and pos.shape[0] == 1
         if shared and not dropout and last is not True:  # True: gradients of values, one of each of the batch
             each = [
@@ -293,20 +315,21 @@ def _batched(op: Callable, dense: int) -> Callable:
     return rule
 
 
-def _batched_strips(info, in_dims, pos, crd, values, *rest):
+def _batched_mask(info, in_dims, format, structure, values, shape, wide, zeros, places, recorded):
     """Of a batch of values there is one structure."""
-    if in_dims[0] is not None or in_dims[1] is not None:
+    if any(d is not None for d in in_dims[1] or ()):
         raise NotImplementedError("vmap over the structure of a mask: only q, k, v and values can be batched")
-    values, (zeros, places) = values.movedim(in_dims[2], 0), rest[-2:]
+    values = values.movedim(in_dims[2], 0)
     absent = values == 0
     if not places or not (zeros or torch.equal(absent.any(0), absent.all(0))):
         raise NotImplementedError("vmap over values of a mask: expected zeros at the same entries in all")
-    found = _STRIPS(pos, crd, values.amin(0) if zeros else values[0], *rest)
-    return found, (None,) * len(found)
+    one = values.amin(0) if zeros else values[0]
+    found = _MASK(format, structure, one, shape, wide, zeros, places, recorded)
+    return found, [None] * len(found)
 
 
 _lib.impl("attention", _forward, "Autograd")
 _lib.impl("attention_backward", _backward, "Autograd")
-torch.library.register_vmap("scorch::attention_strips", _batched_strips, lib=_lib)
+torch.library.register_vmap("scorch::attention_mask", _batched_mask, lib=_lib)
 torch.library.register_vmap("scorch::attention", _batched(_FORWARD, 3), lib=_lib)
 torch.library.register_vmap("scorch::attention_backward", _batched(_BACKWARD, 6), lib=_lib)

@@ -11,7 +11,7 @@ from .. import _torch
 from ..tensor.entries import counts
 from ..tensor.format import layout
 from ..tensor.making import sparse
-from ..tensor.sparsetensor import SparseTensor
+from ..tensor.sparsetensor import SparseTensor, known_core
 from ..tensor.values import needs_grad, tracked
 from ..tensor.wrapping import wrap
 from .dynamic import Dynamic
@@ -31,23 +31,46 @@ class Strips(NamedTuple):
     val: torch.Tensor
     order: torch.Tensor  # of the rows of the last part; empty: as they lie
     turned: tuple[torch.Tensor, ...]  # pos, crd, bits and order of the transpose; empty where not wanted
-    heights: tuple[int, int, int, int]  # of both parts, of both of the transpose; 0 where there is none
+    heights: torch.Tensor  # of both parts, of both of the transpose; 0 where there is none
 
-    def arguments(self, seed: torch.Tensor) -> tuple[torch.Tensor | int, ...]:
+    def arguments(self, seed: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The arguments of the operators that say what the mask is."""
-        return (*self[:5], *self.turned, seed, *self.heights)
+        return (*self[:5], *self.turned, seed, self.heights)
+
+    @property
+    def height(self) -> int:
+        return int(self.heights[0])
 
     def cost(self) -> float:
         """Of the scores that are computed, in those of blocks of 64 rows; of one part."""
-        return self.crd.numel() * self.heights[0] * _COST[self.heights[0]]
+        return self.crd.numel() * self.height * _COST[self.height]
+
+    def nbytes(self) -> int:
+        return sum(x.nbytes for x in (*self[:5], *self.turned))
+
+
+def _heights(*heights: int) -> torch.Tensor:
+    return torch.tensor((*heights, 0, 0, 0)[:4], device="cpu")
+
+
+def _nothing() -> tuple[torch.Tensor, ...]:
+    """A transpose that is not wanted."""
+    pos = torch.empty(1, 1, 0, dtype=torch.int64, device="cpu")
+    crd = torch.empty(0, dtype=torch.int32, device="cpu")
+    return pos, crd, pos.view(0), crd
+
+
+def _untold(strips: Strips) -> Strips:
+    """Without its transpose."""
+    return strips._replace(turned=_nothing(), heights=_heights(*strips.heights[:2].tolist()))
 
 
 def _alone(
     pos: torch.Tensor, crd: torch.Tensor, bits: torch.Tensor, val: torch.Tensor, height: int
 ) -> Strips:
     """Of one part with the rows as they lie."""
-    nothing = crd.new_empty(0)
-    return Strips(pos, crd, bits, val, nothing, (nothing,) * 4, (height, 0, 0, 0))
+    turned = _nothing()
+    return Strips(pos, crd, bits, val, turned[3], turned, _heights(height))
 
 
 # ---- the mask ----
@@ -113,37 +136,40 @@ def _is_scattered(x: torch.Tensor) -> bool:
     return _cheapest(_words(some, *some.shape[1:])[1]) == 1
 
 
-def found(mask: Dynamic) -> Strips | None:
-    """The strips of a dense mask of truth values, or of tiles; None where it is none, or in a transform.
+def listed(x: torch.Tensor, n: int, m: int) -> list[torch.Tensor]:
+    """pos, crd, bits and heights of dense masks [n, m] of truth values, or of tiles."""
+    if x.shape[1:] == (n, m) and _is_scattered(x):
+        rows = sparse(x.reshape(-1, m), "csr", index_dtype=torch.int32)
+        pos, crd = rows.pos(1).unfold(0, n + 1, n).long(), rows.crd(1)
+        return [pos, crd, torch.ones(crd.shape, dtype=torch.int64, device="cpu"), _heights(1)]
+    words, count = _words(x, n, m)
+    height = _cheapest(count)
+    pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
+    return [pos.view(x.shape[0], blocks_of(n, height) + 1), crd, bits, _heights(height)]
 
-    In a graph of torch.compile no height depends on what the mask holds.
-    """
+
+def found(mask: Dynamic) -> Strips | None:
+    """The strips of a dense mask of truth values, or of tiles; None where it is none, or in a transform."""
     x, traced = mask.to_dense(), _torch.is_compiling()
     if x.dtype is not torch.bool or (not traced and (_torch.is_tracing(x) or _is_wrapped(x))):
         return None
     batch, heads = [1, 1, *x.shape[:-2]][-2:]
     n, m = mask.mask_shape()[-2:]
     x = x.reshape(batch * heads, *x.shape[-2:])
-    if not traced and x.shape[1:] == (n, m) and _is_scattered(x):
-        rows = sparse(x.reshape(-1, m), "csr", index_dtype=torch.int32)
-        pos, crd = rows.pos(1).unfold(0, n + 1, n).long(), rows.crd(1)
-        bits, height = torch.ones(crd.shape, dtype=torch.int64, device="cpu"), 1
-    else:
-        words, count = _words(x, n, m)
-        height = 64 if traced else _cheapest(count)
-        pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
-    return _alone(
-        pos.view(batch, heads, blocks_of(n, height) + 1), crd, bits, torch.empty(0, device="cpu"), height
-    )
+    pos, crd, bits, of_them = (torch.ops.scorch.attention_found if traced else listed)(x, n, m)
+    made = _alone(pos.view(batch, heads, pos.shape[1]), crd, bits, torch.empty(0, device="cpu"), 0)
+    return made._replace(heights=of_them)
 
 
-def _placed(strips: Strips, place: torch.Tensor, values: torch.Tensor, wide: bool) -> Strips:
-    """With the values of the entries, differentiably."""
-    values = values.to(torch.float64 if wide else torch.float32)
-    line = values.new_zeros(
-        strips.crd.shape[0] * strips.heights[0] + 1
-    )  # one place for those that do not count
-    return strips._replace(val=line.index_put((place,), values)[:-1])
+def _with_room(strips: Strips, wide: bool) -> Strips:
+    """With places for values, and one for those that do not count."""
+    n = strips.crd.shape[0] * strips.height + 1
+    return strips._replace(val=torch.zeros(n, dtype=torch.float64 if wide else torch.float32, device="cpu"))
+
+
+def _placed(strips: Strips, place: torch.Tensor, values: torch.Tensor) -> Strips:
+    """With the values of the entries in their places, differentiably."""
+    return strips._replace(val=strips.val.index_put((place,), values.to(strips.val.dtype)))
 
 
 def _is_wrapped(x: torch.Tensor) -> bool:
@@ -166,7 +192,7 @@ def _bits_set(x: torch.Tensor) -> torch.Tensor:
 
 def _kept_apart(rows: SparseTensor, strips: Strips) -> tuple[torch.Tensor, SparseTensor] | None:
     """Of the listed columns, which ones a quarter of their block or more sees; and the other entries."""
-    height, (n, m) = strips.heights[0], rows.shape
+    height, (n, m) = strips.height, rows.shape
     full = _bits_set(strips.bits) >= height // 4
     if blocks_of(n, height) * m > _LARGEST or not full.any() or full.all():
         return None
@@ -207,7 +233,7 @@ def _joined(first: Strips, full: torch.Tensor, rest: Strips) -> Strips:
         pos=torch.cat([pos, rest.pos.flatten() + n])[None, None],
         crd=torch.cat([first.crd[full], rest.crd]),
         bits=torch.cat([first.bits[full], rest.bits]),
-        heights=(first.heights[0], rest.heights[0], 0, 0),
+        heights=_heights(first.height, rest.height),
     )
 
 
@@ -235,27 +261,35 @@ def _with_turned(strips: Strips, rows: SparseTensor) -> Strips:
     columns = _rows(rows.T, False)
     turned = _grouped(columns, _chosen(columns, False, False, False)[0])
     return strips._replace(
-        turned=(*turned[:3], turned.order), heights=(*strips.heights[:2], *turned.heights[:2])
+        turned=(*turned[:3], turned.order), heights=torch.cat([strips.heights[:2], turned.heights[:2]])
     )
 
 
 # ---- the strips of a mask ----
+_Kind = tuple[bool, bool, bool]  # values in float64; that are added; that are placed in each call
+
+
 class _Kept:
     """The strips of a mask for one kind of call, with what they were made of and how often they were used."""
 
-    def __init__(self, key: list, rows: SparseTensor, kind: tuple[bool, bool, bool]) -> None:
-        self.key, self.calls = key, 0
+    def __init__(self, key: object, rows: SparseTensor, kind: _Kind) -> None:
+        self.key, self.calls, self.looked = key, 0, False
         self.strips, self.place = _chosen(rows, *kind)
         self.alike = not kind[2] and not self.strips.val.numel() and rows._ndim == 2
 
-    def used(self, rows: Callable[[], SparseTensor], recorded: bool) -> Strips:
-        """The strips for a call."""
+    def used(self, rows: Callable[[], SparseTensor], recorded: bool, many: bool = False) -> Strips:
+        """The strips for a call; many: more will come."""
         self.calls += 1
-        if self.alike and self.calls == _OFTEN:
-            self.strips = _torch.lasting(lambda: _grouped(rows(), self.strips))
-        if self.alike and self.calls >= _OFTEN and recorded and not self.strips.heights[2]:
-            self.strips = _with_turned(self.strips, rows())
+        if not self.alike or (self.calls < _OFTEN and not (many or self.looked)):
+            return self.strips
+        if not self.looked:
+            self.strips, self.looked = _torch.lasting(lambda: _grouped(rows(), self.strips)), True
+        if recorded and not self.strips.heights[2]:
+            self.strips = _torch.lasting(lambda: _with_turned(self.strips, rows()))
         return self.strips
+
+    def nbytes(self) -> int:
+        return self.strips.nbytes() + self.place.nbytes
 
 
 def strips(
@@ -271,16 +305,81 @@ def strips(
     traced = torch.compiler.is_dynamo_compiling() or any(_is_wrapped(a) for a in arrays)
     number = mask.dtype.is_floating_point
     places = additive or (number and (tracked(mask) or _torch.is_differentiated([arrays[-1]])))
+    kind = wide, additive, places
     if traced:
-        rows = _rows(mask, wide, True)
-        found, place = _made(rows, 64, wide, additive, places)
-        return _placed(found, place, rows.values(), wide) if places else found
+        return _strips_in_graph(mask, kind, inputs)
     key = [(_torch.address(a), _torch.version_of_structure(a)) for a in arrays[:-1]]
     if not additive:
         key.append((_torch.address(arrays[-1]), _torch.contents(arrays[-1])))
     kept = mask.__dict__.setdefault("_strips", {})
-    kind = wide, additive, places
     if kind not in kept or kept[kind].key != key:
         kept[kind] = _torch.lasting(lambda: _Kept(key, _rows(mask, wide), kind))
-    found = kept[kind].used(lambda: _rows(mask, wide), needs_grad(*inputs))
-    return _placed(found, kept[kind].place, _rows(mask, wide).values(), wide) if places else found
+    core = known_core(mask)
+    many = core is not None and core.many()
+    found = kept[kind].used(lambda: _rows(mask, wide), needs_grad(*inputs), many)
+    if not places:
+        return found
+    return _placed(_with_room(found, wide), kept[kind].place, _rows(mask, wide).values())
+
+
+# ---- in graphs ----
+_MOST = 2**28  # bytes of strips that are kept, those of the mask that came last aside,
+_MANY = 32  # and of so many masks
+
+_met: dict[tuple, _Kept] = {}  # the one that was used last is the last
+
+
+def _strips_in_graph(mask: SparseTensor, kind: _Kind, inputs: Sequence[torch.Tensor]) -> Strips:
+    """The same by one operator, which makes and keeps them when the graph runs."""
+    mask = _rows(mask, kind[0], True) if kind[2] else mask
+    *structure, values = [a.detach() if a.requires_grad else a for a in mask._arrays()]
+    # What is exported may be differentiated by whoever loads it.
+    recorded = needs_grad(*inputs) or _torch.in_transform() or torch.compiler.is_exporting()
+    made = torch.ops.scorch.attention_mask(mask._fmt, structure, values, list(mask.shape), *kind, recorded)
+    found = Strips(*made[:5], tuple(made[5:9]), made[9])
+    return _placed(found, made[10], mask.values()) if kind[2] else found
+
+
+def met(
+    format: str,
+    structure: list[torch.Tensor] | None,
+    values: torch.Tensor,
+    shape: list[int],
+    wide: bool,
+    additive: bool,
+    places: bool,
+    recorded: bool,
+) -> list[torch.Tensor]:
+    """The strips of the mask that has these arrays, and the place in val of each entry: arrays of their own,
+    as graphs use memory again.
+
+    A graph hands over arrays and no tensor to keep something with, so strips are found again by what the
+    arrays hold.
+    """
+    structure, kind = structure or [], (wide, additive, places)
+    mask = wrap(layout(format, len(shape)), tuple(shape), (*structure, values))
+    read = [] if additive else [values.bool() if places else values]  # where they are zero, or what they are
+    key = format, tuple(shape), _torch.contents(*structure, *read), kind
+    kept, before = _met.pop(key, None), None
+    if kept is None:
+        kept = _torch.lasting(lambda: _Kept(None, _rows(mask, wide), kind))
+    else:
+        before = kept.strips
+    found = kept.used(lambda: _rows(mask, wide), recorded)
+    _met[key] = kept  # behind the others
+    if kept.strips is not before:
+        _forget()
+    found = found if recorded else _untold(found)
+    made = [x.clone() for x in (*found[:5], *found.turned, found.heights, kept.place)]
+    return [*made[:3], _with_room(found, wide).val, *made[4:]] if places else made
+
+
+def _forget() -> None:
+    """Drops strips that were not used for long."""
+    sizes = [(key, kept.nbytes()) for key, kept in list(_met.items())]
+    total = sum(n for _, n in sizes)
+    for key, n in sizes[:-1]:
+        if total <= _MOST and len(_met) <= _MANY:
+            break
+        _met.pop(key, None)
+        total -= n

@@ -455,7 +455,7 @@ class SparseTensor(_Tensor):
         says at once that they will. Each call runs on A, once, or three times if it multiplies A with a
         sparse matrix: its kernels are found or compiled, and the layouts derived from A and the structures of
         sparse products are built and kept. A number says how many products will come; from 16 on the next
-        ones build what they need.
+        ones build what they need, and attention under A looks at once for rows that see the same columns.
         ``A.memory()`` tells what layouts take, at most four times A, and ``A.release()`` drops them.
 
         format: one to try, several, or "auto": those that the entries of a matrix suggest, blocks, slices of

@@ -100,7 +100,6 @@ def memory(A: SparseTensor) -> dict[str, object]:
         derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
     for (wide, added, _), kept in A.__dict__.get("_strips", {}).items():
         name = f"strips, float{64 if wide else 32}{', added' if added else ''}"
-        made = sum(x.nbytes for x in (*kept.strips[:5], *kept.strips.turned, kept.place))
-        derived[name] = derived.get(name, 0) + made
+        derived[name] = derived.get(name, 0) + kept.nbytes()
     derived |= bytes_kept(A)
     return {"tensor": tensor, "derived": derived, "total": tensor + sum(derived.values())}
