@@ -95,9 +95,7 @@ def test_cuts_with_more_rows_than_entries_are_not_tried():
     rows = torch.arange(200_000)
     a = scorch.coo((rows, rows), torch.ones(200_000), (200_000, 200_000)).convert("csr")
     request = candidates.noted(lambda: a @ torch.ones(200_000, 16), anew=True)[0]
-    assert "%" in candidates.stage(request, None, "orders", True).replace(
-        "k%", ""
-    )  # the scheduler lists some
+    assert "(1%" in candidates.stage(request, None, "orders", True)  # the scheduler lists some
     assert not candidates.may_be_cut(request) and candidates.cuts(request) == []
 
 
