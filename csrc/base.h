@@ -68,6 +68,8 @@ void sc_text_addn(sc_text *, const char *s, size_t n);
 void sc_text_free(sc_text *);
 
 /* ---- of tuning, as text ---- */
+/* The schedule that is tried is kept, for this process and those to come, or why not for those; gain 0: none is. */
+int sc_tuned_keep(const sc_request *, double gain, sc_text *unsaved, sc_err *);
 int sc_tuned_class(const sc_request *, sc_text *, sc_err *); /* what a choice holds for, a line a fact */
 void sc_tuned_schedule(const sc_request *, sc_text *);       /* what is used for it, or nothing */
 void sc_tuned_said(const sc_request *, sc_text *);           /* the same, as explain begins with it */

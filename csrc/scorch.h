@@ -306,8 +306,6 @@ const sc_request *sc_noted(int k, sc_noted_kind *);
  * kept or no longer tried. An error: there is no such program. */
 int sc_tuned_try(const sc_request *, const char *schedule, sc_err *);
 void sc_tuned_untry(const sc_request *);
-/* The schedule that is tried is kept, for this process and those to come; gain 0: none is. */
-int sc_tuned_keep(const sc_request *, double gain, sc_err *);
 int64_t sc_tuned_clear(void); /* forgets all of them; returns how many files there were */
 void sc_tuned_forget(void);   /* what this process knows: the cache directory has changed */
 

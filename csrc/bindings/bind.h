@@ -250,6 +250,11 @@ sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
 sc_core *sc_core_derive_near(const sc_state *, sc_core *, const sc_format *);
 /* Counts products with c; many of them, or somebody who says that there will be, make a layout of its own pay. */
 void sc_core_count(sc_core *, double products);
+/* Whoever times calls again and again wants each like the one before: nothing is counted meanwhile; or, moreover, all
+ * operands are taken for such as were not multiplied often yet. */
+typedef enum { SC_COUNTS, SC_COUNTS_NOTHING, SC_COUNTS_AS_NEW } sc_counting;
+void sc_count_as(sc_counting);
+sc_counting sc_counted_as(void);
 #define SC_MANY 4294967296.0 /* products that take as long as converting a tensor and compiling for it */
 enum { SC_FEW = 16 };        /* columns that take as long as one: the entries are read for each of them */
 double sc_bind_products(const sc_tensor *in, int nin, int k); /* with sparse operand k */

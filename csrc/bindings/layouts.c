@@ -12,6 +12,7 @@
  * products ask for them. */
 #include "bind.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define KEPT 4 /* sizes of a tensor that its derived layouts may take */
@@ -337,6 +338,15 @@ static sc_core *derive_own(const sc_state *s, sc_core *c, const sc_format *f)
 }
 
 /* ---- products that go on and on ---- */
+static atomic_int counting;
+
+void sc_count_as(sc_counting how) { atomic_store_explicit(&counting, (int)how, memory_order_relaxed); }
+
+sc_counting sc_counted_as(void) { return (sc_counting)atomic_load_explicit(&counting, memory_order_relaxed); }
+
+/* What is known of a tensor, as far as it is to be told. */
+static int32_t often(const sc_core *all) { return sc_counted_as() == SC_COUNTS_AS_NEW ? 0 : all->often; }
+
 /* Slices that did not turn out as they were expected to. */
 static void drop_unpaid(sc_core *all)
 {
@@ -382,7 +392,7 @@ static void count(sc_core *all, const sc_core *c)
 sc_often sc_core_often(sc_core *c)
 {
     sc_core *all = sc_core_root(c);
-    if (!all->often) return (sc_often){0};
+    if (!often(all)) return (sc_often){0};
     if (all->shared < 0) drop_unpaid(all);
     if (!all->shared || all->counted_of != all->generation) count(all, c);
     sc_often o = all->in_place;
@@ -405,6 +415,7 @@ double sc_bind_products(const sc_tensor *in, int nin, int k)
 
 void sc_core_count(sc_core *c, double products)
 {
+    if (sc_counted_as() != SC_COUNTS) return;
     c = sc_core_root(c);
     c->products += products;
     if (!c->often && c->products > SC_MANY) c->often = 1;
@@ -432,7 +443,7 @@ sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
 sc_core *sc_core_derive_near(const sc_state *s, sc_core *c, const sc_format *f)
 {
     sc_core *all = sc_core_root(c), *d = NULL;
-    if (all->often <= 0 || owns_values(f)) return sc_core_derive(s, c, f);
+    if (often(all) <= 0 || owns_values(f)) return sc_core_derive(s, c, f);
     if (!*find(all, c, f, true)) {
         d = sc_core_derive(s, c, f);
         if (!d || !d->perm_data || all->often <= 0) return d; /* nothing is moved */

@@ -42,8 +42,10 @@ void sc_seen_note(sc_digest key, sc_tensor *t)
 sc_often sc_seen_often(sc_digest key, double products, const sc_tensor *t)
 {
     seen *s = place_of(key);
+    const sc_counting how = sc_counted_as();
+    if (how == SC_COUNTS_AS_NEW) return (sc_often){0};
     pthread_mutex_lock(&all.lock);
-    if (sc_digest_equal(s->key, key)) s->products += products;
+    if (how == SC_COUNTS && sc_digest_equal(s->key, key)) s->products += products;
     seen found = *s;
     pthread_mutex_unlock(&all.lock);
     if (!sc_digest_equal(found.key, key) || found.products <= SC_MANY) return (sc_often){0};

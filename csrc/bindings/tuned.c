@@ -174,11 +174,24 @@ static PyObject *keep(PyObject *module, PyObject *args)
     long k;
     double gain;
     sc_noted_kind kind;
+    sc_text unsaved = {0};
     sc_err e = {0};
     if (!PyArg_ParseTuple(args, "ld", &k, &gain)) return NULL;
     const sc_request *rq = request_of(k, &kind);
     if (!rq) return NULL;
-    if (sc_tuned_keep(rq, gain, &e)) return sc_bind_raise(PyModule_GetState(module), &e);
+    if (!sc_tuned_keep(rq, gain, &unsaved, &e)) return sc_bind_text(PyModule_GetState(module), &unsaved, &e);
+    sc_text_free(&unsaved);
+    return sc_bind_raise(PyModule_GetState(module), &e);
+}
+
+static PyObject *count_as(PyObject *module, PyObject *number)
+{
+    const long how = PyLong_AsLong(number);
+    (void)module;
+    if (PyErr_Occurred()) return NULL;
+    if (how < SC_COUNTS || how > SC_COUNTS_AS_NEW)
+        return PyErr_Format(PyExc_ValueError, "count_as: expected 0, 1 or 2, got %ld", how);
+    sc_count_as((sc_counting)how);
     Py_RETURN_NONE;
 }
 
@@ -223,7 +236,10 @@ PyMethodDef sc_tuned_methods[] = {
     {"tuned_try", try, METH_VARARGS, "tuned_try(k, schedule): for all requests of this class"},
     {"tuned_schedule", found, METH_O, "tuned_schedule(k) -> what is used, None: what the scheduler chooses"},
     {"tuned_untry", untry, METH_O, "tuned_untry(k): as it was"},
-    {"tuned_keep", keep, METH_VARARGS, "tuned_keep(k, gain): what is tried, for good; gain 0: nothing"},
+    {"tuned_keep", keep, METH_VARARGS,
+     "tuned_keep(k, gain) -> why others will not find it, or nothing: what is tried, for good; gain 0: none"},
+    {"count_as", count_as, METH_O,
+     "count_as(how): 0: products are counted; 1: none is, for now; 2: and no operand is used often"},
     {"tuned_list", list, METH_NOARGS, "tuned_list() -> name and text of each, a 0 behind it"},
     {"tuned_clear", clear, METH_NOARGS, "tuned_clear() -> how many files were removed"},
     {NULL, NULL, 0, NULL},

@@ -106,6 +106,9 @@ static int open_directory(char path[SC_PATH], bool make, char *why, size_t size)
     return -1;
 }
 
+int sc_cache_open_or(bool make, char path[SC_PATH], char *why, size_t size)
+{ return open_directory(path, make, why, size); }
+
 int sc_cache_open(bool make)
 {
     char path[SC_PATH], why[512];

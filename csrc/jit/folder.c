@@ -5,6 +5,7 @@
  * the folder: ours, writable for nobody else, no symbolic link. Looking where there is no folder costs one call of the
  * system. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -84,6 +85,27 @@ bool sc_folder_put(const char *folder, const char *name, const sc_text *text)
     if (fd >= 0) close(fd);
     sc_text_free(&whole);
     return ok;
+}
+
+static const char *unwritable(int fd)
+{
+    const char *wrong = fd < 0 ? strerror(errno) : sc_cache_wrong(fd);
+    if (wrong) return wrong;
+    return faccessat(fd, ".", W_OK, AT_EACCESS) ? strerror(errno) : "a file could not be written";
+}
+
+void sc_folder_wrong(const char *folder, sc_text *out)
+{
+    char path[SC_PATH], why[512];
+    const int above = sc_cache_open_or(true, path, why, sizeof why);
+    if (above < 0) {
+        sc_text_add(out, "%s", why);
+        return;
+    }
+    const int fd = openat(above, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    sc_text_add(out, "%s/%s: %s", path, folder, unwritable(fd));
+    if (fd >= 0) close(fd);
+    close(above);
 }
 
 bool sc_folder_remove(const char *folder, const char *name)

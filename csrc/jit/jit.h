@@ -60,6 +60,7 @@ int64_t sc_jit_bytes(const sc_object *); /* of memory, about, shared by all who 
 bool sc_folder_is(const char *folder); /* whether there is something of this name, trusted or not: one look */
 bool sc_folder_get(const char *folder, const char *name, sc_text *);
 bool sc_folder_put(const char *folder, const char *name, const sc_text *); /* whole, by rename */
+void sc_folder_wrong(const char *folder, sc_text *why); /* for which nothing could be put there */
 bool sc_folder_remove(const char *folder, const char *name);
 void sc_folder_list(const char *folder, sc_text *names); /* a line each, in no order */
 

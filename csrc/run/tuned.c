@@ -184,7 +184,7 @@ static void forget(choice **link)
     free(c);
 }
 
-/* In the place of what was known under the name. */
+/* In the place of what was known under the name; what is tried hides what is kept until it is no longer tried. */
 static bool remember(const char *name, role as, const sc_tuned *t)
 {
     choice *c = sc_zalloc(sizeof *c);
@@ -192,7 +192,7 @@ static bool remember(const char *name, role as, const sc_tuned *t)
     memcpy(c->name, name, sizeof c->name);
     c->role = as;
     lock_known();
-    forget(link_of(name));
+    for (choice **old; *(old = link_of(name)) && (as != TRIED || (*old)->role == TRIED);) forget(old);
     c->next = known;
     known = c;
     give_lock();
@@ -316,11 +316,20 @@ bool sc_tuned_fits(const sc_program *p, const sc_request *rq)
     return fits;
 }
 
+static bool is_tried(const char *name)
+{
+    lock_known();
+    const choice *c = *link_of(name);
+    const bool tried = c && c->role == TRIED;
+    give_lock();
+    return tried;
+}
+
 void sc_tuned_refuse(const sc_request *rq)
 {
     char name[NAME + 1];
     sc_text class = {0};
-    if (identified(rq, &class, name)) remember(name, REFUSED, &(sc_tuned){0});
+    if (identified(rq, &class, name)) remember(name, is_tried(name) ? TRIED : REFUSED, &(sc_tuned){0});
     sc_text_free(&class);
 }
 
@@ -353,15 +362,15 @@ static void today(char date[11])
     if (!gmtime_r(&now, &day) || !strftime(date, 11, "%Y-%m-%d", &day)) snprintf(date, 11, "1970-01-01");
 }
 
-/* The choice that is tried becomes the one that is kept. */
-static int keep_tried(const char *name, const sc_text *class, double gain, sc_err *err)
+/* The choice that is tried becomes the one that is kept, in this process where it cannot be saved. */
+static int keep_tried(const char *name, const sc_text *class, double gain, sc_text *unsaved, sc_err *err)
 {
     sc_tuned t;
     if (recall(name, &t) != 1) return sc_error(err, SC_EVALUE, "nothing is being tried for this request");
     t.gain = gain;
     today(t.date);
     const bool ok = remember(name, KEPT, &t);
-    if (ok) save(name, class, &t);
+    if (ok && !save(name, class, &t)) sc_folder_wrong(FOLDER, unsaved);
     sc_tuned_free(&t);
     return ok ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory");
 }
@@ -369,12 +378,12 @@ static int keep_tried(const char *name, const sc_text *class, double gain, sc_er
 static void drop_choice(const char *name)
 {
     lock_known();
-    forget(link_of(name));
+    for (choice **old; *(old = link_of(name));) forget(old);
     give_lock();
     sc_folder_remove(FOLDER, name);
 }
 
-int sc_tuned_keep(const sc_request *rq, double gain, sc_err *err)
+int sc_tuned_keep(const sc_request *rq, double gain, sc_text *unsaved, sc_err *err)
 {
     char name[NAME + 1];
     sc_text class = {0};
@@ -382,7 +391,7 @@ int sc_tuned_keep(const sc_request *rq, double gain, sc_err *err)
     if (!rc) {
         name_of(&class, name);
         if (gain > 0)
-            rc = keep_tried(name, &class, gain, err);
+            rc = keep_tried(name, &class, gain, unsaved, err);
         else
             drop_choice(name);
     }
@@ -425,10 +434,30 @@ static void each_name(void (*visit)(const char *name, void *ctx), void *ctx)
     sc_text_free(&names);
 }
 
+/* Whether it is what a request of its class would take; cut into fields. */
+static bool is_choice(const char *name, sc_text *file)
+{
+    static const char head[] = HEAD "expression ";
+    char named[NAME + 1];
+    sc_tuned t;
+    const char *end = strlen(file->s) == file->n && !strncmp(file->s, head, sizeof head - 1)
+                          ? strstr(file->s, "\ngain ")
+                          : NULL;
+    if (!end) return false;
+    const size_t n = (size_t)(end + 1 - file->s);
+    name_of(&(sc_text){.s = file->s, .n = n}, named);
+    return !strcmp(name, named) && parse(file->s + n, &t);
+}
+
 static void print_one(const char *name, void *ctx)
 {
-    sc_text file = {0}, *out = ctx;
-    if (sc_folder_get(FOLDER, name, &file)) sc_text_add(out, "%s\n%s%c", name, file.s, 0);
+    sc_text file = {0}, read = {0}, *out = ctx;
+    if (sc_folder_get(FOLDER, name, &file)) {
+        sc_text_addn(&read, file.s, file.n);
+        if (!read.failed && is_choice(name, &read)) sc_text_add(out, "%s\n%s%c", name, file.s, 0);
+        out->failed |= read.failed;
+    }
+    sc_text_free(&read);
     sc_text_free(&file);
 }
 

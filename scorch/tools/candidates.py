@@ -17,7 +17,7 @@ NEAR = 4.0  # times the cheapest estimate: beyond, an order is not measured
 _ORDERS, _CONVERTED, _PATHS = 3, 2, 2  # candidates of each kind, at most
 _FORMATS = ("csr", "csc", "dcsr", "coo")
 _CUTS = (64, 128, 256, 512)
-_SPARSE = 2  # rows of cuts for each entry, at most
+_SPARSE = 2  # rows of cuts for each entry, or row, at most
 _AHEAD, _UNROLL, _BATCH = (0, 4, 8, 16, 32, 64), (1, 2, 4, 8), (0, 16, 64, 256)
 _LOOP = re.compile(
     r"^(\s*)(for|par) (\S+) in (\w+)((?: (?:rest|by \d+|unroll \d+|ahead \d+|batch \d+))*) \{$"
@@ -114,6 +114,16 @@ def _is_cut(conversions: str) -> bool:
     return "%" in conversions
 
 
+def _few_rows(request: Request, conversions: str) -> bool:
+    """False: most rows of most cuts would be empty, and take more memory and time than the tensor."""
+    shapes = {name: shape for name, format, shape, _ in request.operands if format}
+    for name, width in re.findall(r'(\w+): "dense\(1/(\d+)\), dense\(0\)', conversions):
+        rows, columns = shapes[name]
+        if rows * (columns // int(width)) > _SPARSE * max(entries(request), rows):
+            return False
+    return True
+
+
 # ---- what can be asked for ----
 def _converted(request: Request, often: bool) -> list[Proposal]:
     """Operands in other formats: those that were considered, then each in one of the common ones."""
@@ -122,7 +132,11 @@ def _converted(request: Request, often: bool) -> list[Proposal]:
         listing = _COST.search(stage(request, text, "orders"))
         if listing and text not in found:
             found[text] = float(listing[1])
-    kept = [Proposal(text, text, cost) for text, cost in found.items() if often or not _is_cut(text)]
+    kept = [
+        Proposal(text, text, cost)
+        for text, cost in found.items()
+        if not _is_cut(text) or (often and _few_rows(request, text))
+    ]
     return sorted(kept, key=lambda x: x.cost)
 
 
@@ -133,8 +147,6 @@ def _other_formats(request: Request, often: bool) -> Iterator[str]:
         yield from (f"convert({name}: {other})" for other in _FORMATS if other != format)
         widths = {_divisor(shape[1], width) for width in _CUTS} - {0} if often else set()
         for width in sorted(widths):
-            if shape[0] * shape[1] // width > _SPARSE * entries(request):
-                continue  # most rows of most cuts are empty
             yield f'convert({name}: "dense(1/{width}), dense(0), compressed(1%{width})")'
 
 
@@ -186,7 +198,7 @@ def cuts(request: Request) -> list[Proposal]:
 
 def may_be_cut(request: Request) -> bool:
     """Whether the scheduler would consider it."""
-    return any(_is_cut(text) for _, text, _ in _listed(request, True))
+    return any(_is_cut(text) and _few_rows(request, text) for _, text, _ in _listed(request, True))
 
 
 # ---- one word at a time ----
@@ -255,6 +267,12 @@ def differs(request: Request, proposals: list[Proposal], known: set[str]) -> lis
             known.add(body)
             kept.append(x)
     return kept
+
+
+def same_default(request: Request, other: Request) -> bool:
+    """Whether the scheduler chooses the same nest for both, with no operand converted."""
+    text = stage(request, None, "c")
+    return bool(text) and text == stage(other, None, "c")
 
 
 def known_of(request: Request) -> set[str]:

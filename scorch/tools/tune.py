@@ -12,7 +12,7 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Real
@@ -23,8 +23,8 @@ import torch
 from .. import _C
 from ..functions.expressions import einsum, evaluate
 from ..functions.program import Asked
-from ..tensor.sparsetensor import SparseTensor
-from . import candidates, progress, race, suggest
+from ..tensor.sparsetensor import SparseTensor, core_of
+from . import candidates, progress, race, results, suggest
 from .candidates import Proposal, Request
 from .plan import expect
 from .tables import human, lines
@@ -33,6 +33,7 @@ _CONVERSION = 5e-7  # seconds that an entry takes at most
 _COMPILE = 0.3  # seconds of a compilation, before one was seen
 _SHARE = 0.45  # of the time of a request: candidates are compiled until then
 _LATE = 0.8  # ... and words changed
+_CUT, _PLAIN = 0.7, 0.85  # of all, before operands count as used often: where they may be cut, and where not
 _STEP = 1.01  # what exchanging a word must gain, and a candidate for the final
 _FINALS = 3
 _LITTLE = 0.03  # of what all programs of a call take
@@ -40,9 +41,10 @@ _CONVERTED = 1.1  # what a layout must gain that each process makes anew
 _TURN = 2  # calls of a turn, at least
 _TOO_LONG = "calls take too long for the time given"
 _SLOW = 4.0  # times the default: not raced
-_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _WAYS = min(4, os.cpu_count() or 1)  # compilations at a time
-_lock = threading.Lock()
+_COUNTED, _UNCOUNTED, _AS_NEW = 0, 1, 2  # what becomes of products, and of those that were counted before
+_lock = threading.RLock()
+_open: list[_Session] = []  # one at most
 On = Callable[[Sequence[SparseTensor]], object]
 
 
@@ -68,11 +70,14 @@ class Report:
         schedule: what was kept, one text a program that the call asks for.
         seconds: that tuning took.
         candidates: all that was tried.
+        unsaved: why other processes will not find what was kept; empty: they will.
     """
 
-    def __init__(self, gain: float, schedule: str, seconds: float, candidates: Sequence[Candidate]) -> None:
+    def __init__(
+        self, gain: float, schedule: str, seconds: float, candidates: Sequence[Candidate], unsaved: str = ""
+    ) -> None:
         self.gain, self.schedule, self.seconds = gain, schedule, seconds
-        self.candidates = tuple(candidates)
+        self.candidates, self.unsaved = tuple(candidates), unsaved
 
     def __repr__(self) -> str:
         head = ("candidate", "schedule", "median", "against default", "verdict")
@@ -83,7 +88,9 @@ class Report:
             gain = "" if x.gain is None else f"{x.gain:.2f}x"
             body.append((f"  {x.what}", _brief(x.schedule), human(x.seconds), gain, x.verdict))
         end = f"{self.gain:.2f}x, kept" if self.schedule else "kept the default"
-        return "\n".join([*lines(head, body), f"{end}; {len(self.candidates)} tried in {self.seconds:.1f} s"])
+        end = f"{end}; {len(self.candidates)} tried in {self.seconds:.1f} s"
+        here = [f"for this process only, as it could not be saved: {self.unsaved}"] if self.unsaved else []
+        return "\n".join([*lines(head, body), end, *here])
 
 
 def _brief(schedule: str, most: int = 44) -> str:
@@ -96,60 +103,6 @@ def _brief(schedule: str, most: int = 44) -> str:
         ]
         schedule = ", ".join(loops)
     return schedule if len(schedule) <= most else schedule[: most - 2] + ".."
-
-
-# ---- results ----
-def _parts(result: object) -> Iterator[object]:
-    """Tensors of a result in the order they come; of a sparse one its format and components."""
-    if isinstance(result, SparseTensor):
-        yield result._fmt
-        yield from (result.__dict__[name] for name in result._names)
-    elif isinstance(result, torch.Tensor):
-        yield result
-    elif isinstance(result, (list, tuple)):
-        for x in result:
-            yield from _parts(x)
-    elif isinstance(result, dict):
-        yield from _parts(list(result.values()))
-    else:
-        yield result
-
-
-def _copy(result: object) -> list[object]:
-    return [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in _parts(result)]
-
-
-def _formats(parts: Sequence[object]) -> list[str]:
-    """Of the sparse results."""
-    return [x for x in parts if isinstance(x, str)]
-
-
-def _difference(parts: list[object], expected: list[object]) -> str:
-    """What is not as in the first result, or nothing."""
-    if len(parts) != len(expected):
-        return f"{len(parts)} results instead of {len(expected)}"
-    for got, want in zip(parts, expected, strict=True):
-        if isinstance(want, torch.Tensor) != isinstance(got, torch.Tensor):
-            return "a result of another kind"
-        wrong = _unequal(got.detach(), want) if isinstance(want, torch.Tensor) else repr(got) * (got != want)
-        if wrong:
-            return wrong
-    return ""
-
-
-def _unequal(got: torch.Tensor, want: torch.Tensor) -> str:
-    if got.shape != want.shape or got.dtype != want.dtype:
-        return f"{tuple(got.shape)} of {got.dtype} instead of {tuple(want.shape)} of {want.dtype}"
-    if not want.numel() or torch.equal(got, want):
-        return ""
-    if want.dtype not in _TOLERANCE:
-        return "other numbers"
-    finite = want[want.isfinite()]
-    scale = finite.abs().max().item() if finite.numel() else 1.0
-    allowed = _TOLERANCE[want.dtype]
-    if torch.allclose(got, want, rtol=allowed, atol=allowed * scale, equal_nan=True):
-        return ""
-    return f"differs by up to {(got - want).abs().max().item():.3g}"
 
 
 # ---- one program ----
@@ -201,18 +154,27 @@ class _One:
             x.verdict = "not started: no time left"
             return False
         self.switch(x)
-        result = list(_parts(self.session.call()))
-        wrong = _difference(result, self.session.expected)
-        if _formats(result) != _formats(self.session.expected):
-            x.verdict = f"refused: gives {', '.join(_formats(result))}"
+        result = list(results.parts(self.session.call()))
+        wrong = results.difference(result, self.session.expected)
+        if results.formats(result) != results.formats(self.session.expected):
+            x.verdict = f"refused: gives {', '.join(results.formats(result))}"
         elif wrong:
+            self.switch(self.default)
+            self.session.same(self.session.call())
             x.verdict = f"WRONG: {wrong}"
             warnings.warn(f"tune: a schedule computes something else, {wrong}: {x.schedule}", stacklevel=2)
         elif _C.tuned_schedule(self.request.number) is None:
             x.verdict = "refused: other formats of results, or no compiler"
-        elif self.race.turn(x).middle > _SLOW * self.race.middle(self.default):
+        elif self.slower(x):
             x.verdict = "slower"
         return not x.verdict
+
+    def slower(self, x: Candidate) -> bool:
+        """Much slower; the first turn, of a call or two, may have met something else on the machine."""
+        most = _SLOW * self.race.middle(self.default)
+        if self.race.turn(x).middle <= most:
+            return False
+        return race.clock() + self.race.takes([x]) > self.until or self.race.turn(x).middle > most
 
     def ready(self, proposals: Sequence[Proposal], end: float) -> list[Candidate]:
         """Those that compile in time, compute the same and are not much slower."""
@@ -243,13 +205,13 @@ class _One:
     def tune(self, proposals: Sequence[Proposal], words: bool = True) -> Candidate | None:
         """Keeps the best and returns it, its words exchanged or not; None: nothing is surely faster."""
         kept = _C.tuned_schedule(self.request.number)
-        before = Proposal("kept before", kept) if kept else None
+        before = [Proposal("kept before", kept)] if kept else []
         if not self.starts():
             self.default.verdict = _TOO_LONG
             return self.close(None, None)
-        proposals = candidates.differs(self.request, proposals, self.known)
-        fit = self.ready([*([before] if before else []), *proposals], self.part(_SHARE if words else _LATE))
-        old = next((x for x in self.rows if before and x.what == before.what), None)
+        proposals = candidates.differs(self.request, [*before, *proposals], self.known)
+        fit = self.ready(proposals, self.part(_SHARE if words else _LATE))
+        old = next((x for x in self.rows if before and x.what == before[0].what), None)
         best = self.raced(self.default, fit)
         if words:
             self.reword(best)
@@ -295,6 +257,7 @@ class _One:
             self.session.keep(self.request, winner.schedule, winner.final)
         elif old and (old.verdict.startswith("WRONG") or (old.gain or 1.0) < 1):
             _C.tuned_keep(self.request.number, 0.0)
+            self.session.kept.pop(self.request.about, None)
             old.verdict = f"{'wrong' if old.gain is None else 'slower'}, no longer kept"
         else:
             _C.tuned_untry(self.request.number)
@@ -312,6 +275,8 @@ class _Session:
         self.begin, self.end = race.clock(), race.clock() + seconds
         self.rows: list[Candidate] = []
         self.kept: dict[str, tuple[str, float]] = {}  # by class, whether operands are used often or not
+        self.often_of: dict[str, str] = {}  # the class of a request once its operands are used often
+        self.unsaved = ""
         self.tried: dict[int, Request] = {}
         self.compile, self.seen = _COMPILE, 0.0
         self.one = 0.0  # seconds that a call takes, once its kernels are there
@@ -338,12 +303,22 @@ class _Session:
 
     def keep(self, request: Request, schedule: str, gain: float) -> None:
         _C.tuned_try(request.number, schedule)
-        _C.tuned_keep(request.number, gain)
+        self.unsaved = _C.tuned_keep(request.number, gain) or self.unsaved
         self.kept[request.about] = schedule, gain
 
+    def same(self, result: object) -> None:
+        """An error where the function gives another result without any of our doing."""
+        wrong = results.difference(list(results.parts(result)), self.expected)
+        if wrong:
+            raise ValueError(
+                f"tune: expected a function that gives the same result each time, got another one ({wrong}): "
+                "seed or leave out what is random, and what changes its operands"
+            )
+
     def run(self) -> Report:
+        _C.count_as(_AS_NEW)  # and so they stay, however often they are multiplied here
         try:
-            self.expected = _copy(self.first())
+            self.expected = results.copy(self.first())
             if not any(isinstance(x, torch.Tensor) for x in self.expected):
                 raise ValueError(
                     "tune: expected a call that returns a tensor, to compare results of candidates"
@@ -352,21 +327,30 @@ class _Session:
         finally:
             for number in self.tried:
                 _C.tuned_untry(number)
+            _C.count_as(_COUNTED)
             progress.end()
         for x in self.operands if self.pays else ():
             expect(x)
-        last = {_plain(about): found for about, found in self.kept.items()}  # of those that are used often
-        gain = math.prod(gain for _, gain in last.values())
-        schedule = "\n".join(schedule for schedule, _ in last.values())
-        return Report(gain, schedule, race.clock() - self.begin, self.rows)
+        found = self.in_use()
+        gain = math.prod(gain for _, gain in found.values())
+        schedule = "\n".join(schedule for schedule, _ in (found or self.kept).values())
+        return Report(gain, schedule, race.clock() - self.begin, self.rows, self.unsaved)
+
+    def in_use(self) -> dict[str, tuple[str, float]]:
+        """Of what was kept, that which calls find now: as their operands are, used often or not."""
+        if any(core_of(part).many() for x in self.operands for part in x.parts):
+            return {about: x for about, x in self.kept.items() if about not in self.often_of}
+        return {about: x for about, x in self.kept.items() if about not in self.often_of.values()}
 
     def race(self) -> None:
         """Of all that the call asks for, as far as there is time."""
         if not self.fits(1, self.end):
             self.rows.append(Candidate("the call", "default", "", self.one, 1.0, _TOO_LONG))
             return
-        asked = candidates.noted(self.call, anew=True)
-        share = 0.7 if any(map(candidates.may_be_cut, asked)) else 1.0
+        again: list[object] = []
+        asked = candidates.noted(lambda: again.append(self.call()), anew=True)
+        self.same(again.pop())
+        share = _CUT if any(map(candidates.may_be_cut, asked)) else _PLAIN
         self.all_of(asked, self.begin + share * (self.end - self.begin))
         self.often(asked)
         self.recommend()
@@ -388,30 +372,36 @@ class _Session:
                 queue = more + queue
 
     def often(self, asked: Sequence[Request]) -> None:
-        """Operands that are multiplied often may be cut; else what was found holds for them as well."""
-        raced = []
-        for request in asked:
-            schedule, gain = self.kept.get(request.about, ("", 1.0))
-            if request.about != _plain(request.about):
-                continue
-            if candidates.may_be_cut(request):
-                raced.append(request)
-            elif schedule:
-                self.keep(candidates.used_often(request), schedule, gain)
-        if not raced or not self.fits(1, self.end, 1):
+        """Operands that are multiplied often may be cut, and have layouts of their own: what was found is
+        raced again, unless the scheduler chooses the same for them."""
+        _C.count_as(_UNCOUNTED)
+        found = [x for x in asked if x.about in self.kept or candidates.may_be_cut(x)]
+        if not found or not self.fits(1, self.end - self.conversion, 1):
             return
-        again = [x.clone() for x in self.operands]  # which become those that are used often, and these do not
+        again = list(map(_like, self.operands))  # which become those that are used often, and these do not
         for x in again:
             expect(x)
         self.call = lambda: self.on(again)
         fresh = {x.about: x for x in candidates.noted(self.call)}
-        for k, request in enumerate(raced):
-            twin = fresh.get(candidates.used_often(request).about)
+        raced = [pair for x in found if (pair := self.twin(x, fresh))]
+        for k, (request, twin) in enumerate(raced):
             until = race.clock() + (self.end - race.clock()) / (len(raced) - k)
-            if twin:
-                whole = Proposal("without cuts", self.kept.get(request.about, ("convert()", 1.0))[0])
-                won = _One(self, twin, until).tune([whole, *candidates.cuts(twin)], words=False)
-                self.pays |= won is not None and "%" in won.schedule
+            whole = Proposal("without cuts", self.kept.get(request.about, ("convert()", 1.0))[0])
+            won = _One(self, twin, until).tune([whole, *candidates.cuts(twin)], words=False)
+            self.pays |= won is not None and "%" in won.schedule
+
+    def twin(self, request: Request, fresh: dict[str, Request]) -> tuple[Request, Request] | None:
+        """The request with that of operands that are used often, to be raced; None: there is nothing to race,
+        or it was never asked for, as where the function has other operands."""
+        often = candidates.used_often(request)
+        if often.about == request.about:
+            return None
+        self.often_of[request.about] = often.about
+        twin = fresh.get(often.about)
+        if request.about in self.kept and candidates.same_default(request, twin or often):
+            self.keep(often, *self.kept[request.about])
+            return (request, twin) if twin and candidates.may_be_cut(request) else None
+        return (request, twin) if twin else None
 
     def recommend(self) -> None:
         """Operands whose entries come in blocks, along diagonals or in parts may be stored so: that is said,
@@ -432,7 +422,7 @@ class _Session:
         )
         row = Candidate(label, f"format {other}", "", None, None, "")
         self.rows.append(row)
-        if _difference(list(_parts(self.on(ways[other]))), self.expected):
+        if results.difference(list(results.parts(self.on(ways[other]))), self.expected):
             row.verdict = "computes something else, or in another format"
             return
         for way in ways:
@@ -440,6 +430,11 @@ class _Session:
         verdict = race_of.final("csr", other)
         row.seconds, row.gain = race_of.middle(other), race_of.against("csr", other)
         row.verdict = f'recommended: convert("{other}")' if verdict.wins else verdict.reason
+
+
+def _like(x: SparseTensor) -> SparseTensor:
+    """The same, of which nobody knows how often it was multiplied."""
+    return x.detach().clone().requires_grad_(x.requires_grad)
 
 
 def _making() -> float:
@@ -496,7 +491,16 @@ def _tuned(on: On, operands: Sequence[SparseTensor], seconds: float) -> Report:
         kind = ValueError if isinstance(seconds, Real) else TypeError
         raise kind(f"tune: expected a positive number of seconds, as in seconds=5, got {seconds!r}")
     with _lock:
-        return _Session(on, operands, seconds).run()
+        if _open:  # by this thread, as others wait
+            raise ValueError(
+                "tune: expected a function that does not tune, got one that calls tune itself: tune what it "
+                "does first, or leave that out"
+            )
+        _open.append(session := _Session(on, operands, seconds))
+        try:
+            return session.run()
+        finally:
+            _open.clear()
 
 
 def tune(
@@ -517,6 +521,7 @@ def tune(
     A schedule is kept if it is at least 3 % faster than the one chosen without measuring, by the median and
     by the fastest calls, in two rounds of turns; 10 % where operands are converted. Else, or where the
     machine is too busy to say, all stays as it is. Results of every schedule are compared with the first's.
+    Where the cache directory cannot be written to, it holds for this process, and the report says why.
 
     Args:
         expression: an einsum string with operands, or index notation with names, as in :func:`einsum` and
@@ -526,7 +531,7 @@ def tune(
     Returns:
         A :class:`Report`, which prints as a table; ``.gain``, ``.schedule``, ``.seconds``, ``.candidates``.
 
-    Raises: as :func:`einsum` and :func:`evaluate`.
+    Raises: as :func:`einsum` and :func:`evaluate`; ValueError inside of a function that is being tuned.
 
     >>> A, x = scorch.sparse(torch.eye(100)), torch.rand(100, 16)
     >>> report = scorch.tune("ij,jk->ik", A, x, seconds=0.1)
