@@ -178,3 +178,50 @@ def test_stored_of_a_result_that_is_read_dense_is_refused():
         scorch.evaluate(text, A=A, B=B)
     with pytest.raises(NotImplementedError, match="evaluate S by itself first"):
         scorch.evaluate(text, A=A, B=A, schedule="order(i, j)")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("right", ["A[i,j]/P[i,j]", "1/P[i,j]", "A[i,j]/abs(P[i,j])"])
+def test_a_division_is_refused_of_a_program_as_of_the_assignment_by_itself(right, dtype):
+    """What was said of one assignment once made all that are read dense, and others have a NaN."""
+    A = scorch.sparse(torch.tensor([[0.0, 2.0], [3.0, 0.0]], dtype=dtype), "csr")
+    d, x = torch.ones(2, dtype=dtype), torch.tensor([torch.inf, 1.0], dtype=dtype)
+    P = scorch.evaluate("P[i,j] = A[i,j]*d[i]", A=A, d=d)
+    line = f"Q[i,j] = {right}"
+    with pytest.raises(ValueError, match=r"division by P\[i,j\].* numerator by stored\(P\[i,j\]\)") as alone:
+        scorch.evaluate(line, **({"A": A, "P": P} if "A" in right else {"P": P}))
+    for text in (
+        f"tmp P[i,j] = A[i,j]*d[i]; {line}",
+        f"P[i,j] = A[i,j]*d[i]; y[i] = P[i,j]*x[j]; {line}",
+    ):
+        with pytest.raises(ValueError, match="division by P") as within:
+            scorch.evaluate(text, **used(text, {"A": A, "d": d, "x": x}))
+        assert str(within.value).split("\n")[0] == str(alone.value).split("\n")[0]
+    P, y, Q = scorch.evaluate(
+        "P[i,j] = A[i,j]*d[i]; y[i] = P[i,j]*x[j]; Q[i,j] = A[i,j]*stored(P[i,j])/P[i,j]", A=A, d=d, x=x
+    )
+    assert P.nnz == Q.nnz == 2
+    assert y.tolist() == [2, torch.inf]
+
+
+def test_a_dense_result_divides():
+    A = scorch.sparse((torch.rand(9, 7) < 0.3) * torch.rand(9, 7), "csr")
+    W, H = torch.rand(9, 4), torch.rand(4, 7)
+    for text in (
+        "P[i,j] = W[i,k]*H[k,j]; Q[i,j] = A[i,j]/P[i,j]",
+        "tmp P[i,j] = W[i,k]*H[k,j]; Q[i,j] = A[i,j]/P[i,j]; s = Q[i,j]",
+    ):
+        Q = next(x for x in scorch.evaluate(text, A=A, W=W, H=H) if scorch.is_sparse(x))
+        torch.testing.assert_close(Q.to_dense(), A.to_dense() / (W @ H))
+
+
+def test_a_divisor_at_entries_takes_their_memory():
+    n = 1_000_000  # a dense matrix of this size does not fit
+    i, j = torch.randint(n, (2, 1000), generator=torch.Generator().manual_seed(0))
+    A, W = scorch.coo((i, j), torch.rand(1000), (n, n)).convert("csr"), torch.rand(n, 3) + 0.1
+    P, Q = scorch.evaluate(
+        "P[i,j] = stored(A[i,j])*W[i,k]*W[j,k]; Q[i,j] = A[i,j]*stored(P[i,j])/P[i,j]", A=A, W=W
+    )
+    i, j = A.indices()
+    assert P.nnz == Q.nnz == A.nnz
+    torch.testing.assert_close(Q.values(), A.values() / (W[i] * W[j]).sum(1))

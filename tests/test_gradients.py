@@ -1104,3 +1104,33 @@ def test_what_several_gradients_share_is_computed_before_the_first_that_reads_it
     for name, want in zip("AXY", (A, X, Y), strict=True):
         assert torch.allclose(given[name].grad, want.grad)
     assert torch.allclose(given["B"].grad.to_dense()[b != 0], B.grad[b != 0])
+
+
+PREDICTED = "W[i,k]*W[j,k]"
+AT_ENTRIES = {
+    f"A[i,j]*log(sigmoid({PREDICTED}))": lambda a, x, on: a * torch.log(torch.sigmoid(x)),
+    f"A[i,j]*sqrt({PREDICTED})": lambda a, x, on: a * x.sqrt(),
+    f"A[i,j]/(1 + {PREDICTED})": lambda a, x, on: a / (1 + x),
+    f"A[i,j]*log(1 + exp({PREDICTED}))": lambda a, x, on: a * torch.log(1 + x.exp()),
+    f"A[i,j]*log(stored(A[i,j])*{PREDICTED})": lambda a, x, on: a * torch.log(torch.where(on, x, 1)),
+    f"A[i,j]*sqrt(A[i,j]*{PREDICTED})": lambda a, x, on: a * torch.where(on, a * x, 1).sqrt(),
+    f"A[i,j]*({PREDICTED} - 1)*({PREDICTED.replace('k', 'l')} - 1)": lambda a, x, on: a * (x - 1) ** 2,
+    f"A[i,j]*tanh({PREDICTED})": lambda a, x, on: a * x.tanh(),
+}
+
+
+@pytest.mark.parametrize("text", AT_ENTRIES)
+def test_functions_beside_a_sparse_operand_are_derived_at_its_entries(text):
+    """Divisors, and factors of the sparse operand, are not computed for all pairs of rows of W."""
+    n, rows = 1_000_000, 20  # of all entries, and those of a dense matrix to compare with
+    g = torch.Generator().manual_seed(0)
+    d = torch.rand(rows, rows, generator=g, dtype=torch.float64)
+    d *= torch.rand(rows, rows, generator=g) < 0.3
+    i, j = d.nonzero().T
+    A = scorch.coo((i, j), d[i, j], (n, n)).convert("csr").requires_grad_()
+    W = (torch.rand(n, 3, generator=g, dtype=torch.float64) + 0.1).requires_grad_()
+    scorch.evaluate(f"s = {text}", A=A, W=W).backward()
+    D, V = d.clone().requires_grad_(), W.detach()[:rows].requires_grad_()
+    AT_ENTRIES[text](D, V @ V.T, d != 0).sum().backward()
+    torch.testing.assert_close(W.grad[:rows], V.grad)
+    torch.testing.assert_close(A.grad.values(), D.grad[i, j])

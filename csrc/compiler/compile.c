@@ -147,7 +147,7 @@ static double ask(const Prog *machine, const sc_request *rq, bool infers, sc_out
 {
     Prog *p = sc_zalloc(sizeof *p);
     RequestCosting x = {p, rq, infers, -1};
-    if (!p) return -1;
+    if (!p) return sc_error(why, SC_ENOMEM, "out of memory"), -1;
     p->vector_bytes = machine->vector_bytes, p->dots = machine->dots;
     p->unsized = machine->unsized;
     p->threads = machine->threads, p->speeds = machine->speeds;

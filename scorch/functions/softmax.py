@@ -110,7 +110,7 @@ def _text(ndim: int, dim: int, log: bool, lowest: float) -> str:
     return "; ".join(
         [
             f"tmp {maximum(stored, score, top, lowest)}",
-            f"tmp {total} = {stored} * {power}",
+            f"{total} = {stored} * {power}",
             f"P[{every}] = {stored} * {result}",
         ]
     )
@@ -137,7 +137,8 @@ def _is_one_program(a: SparseTensor, values: torch.Tensor, dim: int) -> bool:
 
 
 def _in_one_program(a: SparseTensor, dim: int, log: bool) -> SparseTensor:
-    return evaluate(_text(a._ndim, dim, log, _LOWEST[a.dtype]), format=a._fmt, A=a)
+    text = _text(a._ndim, dim, log, _LOWEST[a.dtype])
+    return evaluate(text, format=("dense", a._fmt), A=a)[1]  # what divides has a value everywhere
 
 
 def _gradient_in_one_program(P: SparseTensor, G: SparseTensor, dim: int, log: bool) -> SparseTensor:

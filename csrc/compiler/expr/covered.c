@@ -149,8 +149,7 @@ void expr_check_division(Prog *p, const Expr *e)
     if (!by) return;
     const char *what = access_text(p, by);
     fail(p, SC_EVALUE, e->pos,
-         "division by %s, which is zero where it has no entry; multiply the numerator by it, add a constant "
-         "to the "
-         "divisor, or evaluate with implicit=\"skip\"",
-         what);
+         "division by %s, which is zero where it has no entry; multiply the numerator by stored(%s), add a "
+         "constant to the divisor, or evaluate with implicit=\"skip\"",
+         what, what);
 }

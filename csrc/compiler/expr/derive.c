@@ -42,16 +42,17 @@ static bool is_wanted(const Expr *e, const void *x)
 }
 
 /* ---- temporaries ---- */
-/* A sparse factor of the product that has these indices, or null. */
-static Expr *mask_over(Derive *d, Expr *product, uint32_t vars)
+/* A sparse factor of the product that has these indices, of the program where it can be, so that what is computed at its
+ * entries is the same wherever it stands; or null. */
+static const Expr *mask_over(const Expr *e, uint32_t vars)
 {
-    Fraction m = {.c = 1};
-    derive_flatten(d, &m, product, false);
-    for (int k = 0; k < m.nover; k++) {
-        Expr *at = m.over[k]->op == O_STORED ? m.over[k]->kid[0] : m.over[k];
-        if (at->op == O_ACCESS && derive_sparse(at->tensor) && expr_free(at) == vars) return at;
+    if (e->op == O_DIV || e->op == O_NEG) return mask_over(e->kid[0], vars);
+    if (e->op == O_MUL) {
+        const Expr *a = mask_over(e->kid[0], vars), *b = mask_over(e->kid[1], vars);
+        return !a || (b && a->tensor->role == T_WORK && b->tensor->role != T_WORK) ? b : a;
     }
-    return NULL;
+    const Expr *at = e->op == O_STORED ? e->kid[0] : e;
+    return at->op == O_ACCESS && derive_sparse(at->tensor) && expr_free(at) == vars ? at : NULL;
 }
 
 /* e, a factor beside `around`, where it is used more than once, or where a sum would be: from a temporary if that can be.
@@ -60,10 +61,10 @@ static Expr *once(Derive *d, Expr *e, Expr *around)
 {
     if (!expr_has(e, O_REDUCE)) return e;
     if (e->op == O_MUL && d->apart) {
-        Expr *a = once(d, e->kid[0], around), *beside = around ? derive_times(d->p, around, a) : a;
-        return derive_times(d->p, a, once(d, e->kid[1], beside));
+        Expr *a = once(d, e->kid[0], derive_times(d->p, around, e->kid[1]));
+        return derive_times(d->p, a, once(d, e->kid[1], derive_times(d->p, around, a)));
     }
-    const Expr *mask = d->apart && around && !derive_covered(e) ? mask_over(d, around, expr_free(e)) : NULL;
+    const Expr *mask = d->apart && !derive_covered(e) ? mask_over(around, expr_free(e)) : NULL;
     if (mask) e = derive_prefix(d->p, derive_stored(d, mask), e);
     for (int k = 0; k < d->nonce; k++)
         if (expr_equal(d->once[k].e, e)) return d->once[k].temp;
@@ -107,8 +108,7 @@ static bool keeps_values(const Walk *w) { return w->a->lhs->tensor->dtype == w->
 static Expr *value_of(Walk *w, Expr *e, Expr *adj)
 {
     const bool sparse = derive_sparse(w->a->lhs->tensor);
-    if (e == w->a->rhs && (!sparse || (expr_has(e, O_REDUCE) && e->op != O_SQRT)) && keeps_values(w))
-        return w->a->lhs;
+    if (e == w->a->rhs && (!sparse || expr_has(e, O_REDUCE)) && keeps_values(w)) return w->a->lhs;
     return once(w->d, e, adj);
 }
 
@@ -206,13 +206,29 @@ static void walk_extremum(Walk *w, Expr *e, Expr *adj)
     walk(w, e->kid[1], binary(w, O_MUL, adj, right));
 }
 
+/* num / by. A temporary that stands beside something sparse is zero where it has no entry, and so is what it is beside:
+ * the quotient is that of its entries. */
+static Expr *quotient(Walk *w, Expr *num, Expr *by)
+{
+    Fraction m = {.c = 1};
+    derive_flatten(w->d, &m, by, false);
+    for (int k = 0; k < m.nover; k++)
+        if (m.over[k]->op == O_ACCESS && m.over[k]->tensor->role != T_IN && derive_sparse(m.over[k]->tensor))
+            num = binary(w, O_MUL, num, derive_stored(w->d, m.over[k]));
+    return binary(w, O_DIV, num, by);
+}
+
+/* The adjoint of a factor: the other one is needed only where this one has entries. */
+static Expr *beside(Walk *w, Expr *e, int k, Expr *adj)
+{ return binary(w, O_MUL, adj, once(w->d, e->kid[1 - k], binary(w, O_MUL, adj, e->kid[k]))); }
+
 static void walk_division(Walk *w, Expr *e, Expr *adj)
 {
-    Expr *by = once(w->d, e->kid[1], NULL); /* not where it is zero beside entries */
-    walk(w, e->kid[0], binary(w, O_DIV, adj, by));
+    Expr *by = once(w->d, e->kid[1], binary(w, O_MUL, adj, e->kid[0])), *to = quotient(w, adj, by);
+    walk(w, e->kid[0], to);
     if (!expr_any(e->kid[1], is_wanted, w->d)) return;
-    Expr *num = binary(w, O_MUL, adj, once(w->d, e->kid[0], adj));
-    walk(w, e->kid[1], expr_new(w->d->p, O_NEG, binary(w, O_DIV, binary(w, O_DIV, num, by), by), NULL));
+    Expr *num = binary(w, O_MUL, to, once(w->d, e->kid[0], to));
+    walk(w, e->kid[1], expr_new(w->d->p, O_NEG, binary(w, O_DIV, num, by), NULL));
 }
 
 /* The derivative of a unary function at its argument. */
@@ -224,9 +240,9 @@ static Expr *slope(Walk *w, Expr *e, Expr *adj)
     case O_ABS:
         x = once(w->d, x, adj);
         return binary(w, O_SUB, binary(w, O_GT, x, zero), binary(w, O_LT, x, zero));
-    case O_SQRT: return binary(w, O_DIV, number(w, 0.5), value_of(w, e, NULL));
+    case O_SQRT: return quotient(w, number(w, 0.5), value_of(w, e, adj));
     case O_EXP: return value_of(w, e, adj);
-    case O_LOG: return binary(w, O_DIV, number(w, 1), once(w->d, x, NULL));
+    case O_LOG: return quotient(w, number(w, 1), once(w->d, x, adj));
     case O_TANH: y = value_of(w, e, adj); return binary(w, O_SUB, number(w, 1), binary(w, O_MUL, y, y));
     case O_SIGMOID: y = value_of(w, e, adj); return binary(w, O_MUL, y, binary(w, O_SUB, number(w, 1), y));
     default: fail(w->d->p, SC_EINTERNAL, e->pos, "%s has no derivative", op_info(e->op)->text);
@@ -267,8 +283,7 @@ static void walk(Walk *w, Expr *e, Expr *adj)
     case O_NEG: walk(w, e->kid[0], minus); return;
     case O_MUL:
         for (int k = 0; k < 2; k++)
-            if (expr_any(e->kid[k], is_wanted, w->d))
-                walk(w, e->kid[k], binary(w, O_MUL, adj, once(w->d, e->kid[1 - k], adj)));
+            if (expr_any(e->kid[k], is_wanted, w->d)) walk(w, e->kid[k], beside(w, e, k, adj));
         return;
     case O_DIV: walk_division(w, e, adj); return;
     case O_MAX:

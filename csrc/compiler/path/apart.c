@@ -3,8 +3,9 @@
  * A program means its assignments one after another, so a result that later ones read is what it would be if they were
  * another program: sparse where nothing but zeros can lie outside of what operands store. One nest cannot read what it
  * assembles, so a step begins in front of the first assignment that reads such a result. What is read so is an operand
- * of that step like any other. Where types are mixed, so that a step by itself would compute in another one, the
- * program stays whole and what is read is dense. */
+ * of that step like any other: what would be refused of an assignment by itself, as to divide by what is missing, is
+ * refused of the program. Where types are mixed, so that a step by itself would compute in another one, the program
+ * stays whole and what is read is dense. */
 #include <string.h>
 
 #include "private.h"
@@ -34,7 +35,7 @@ static bool reads(const Prog *p, int from, int a, Test *passes)
     return false;
 }
 
-/* Finds where steps begin. False where a step would make another result than the program has. */
+/* Finds where steps begin. False where assignments are no step by themselves. */
 static bool cut(Planner *pl)
 {
     Prog *p = pl->p;
@@ -48,12 +49,42 @@ static bool cut(Planner *pl)
         else
             step_rewind(pl, m);
     }
-    return p->apart && step_add_range(pl, from, p->nassign);
+    return !p->apart || step_add_range(pl, from, p->nassign);
 }
 
 /* By itself, such an assignment makes a sparse result. */
 static bool comes_sparse(const Prog *p, const Assign *a)
 { return may_be_sparse(p, a) && a->lhs->tensor->ndim > 1 && !(expr_vars(a->lhs) & ~path_covered(p, a->rhs)); }
+
+/* A step computes in the type that its operands promote to. */
+static bool mixes_types(const Prog *p)
+{
+    bool mixed = false;
+    for (int k = 0; k < p->nin; k++) mixed |= p->tensor[k]->dtype != p->result_type;
+    return mixed;
+}
+
+/* Whether an assignment reads a result of one in front that passes. */
+static bool any_reads(const Prog *p, Test *passes)
+{
+    bool any = false;
+    for (int a = 1; a < p->nassign; a++) any |= reads(p, 0, a, passes);
+    return any;
+}
+
+/* The program cannot be cut. It means something else where results are read dense that are sparse by themselves. */
+static void refuse_whole(Planner *pl)
+{
+    Prog *p = pl->p;
+    const sc_err *why = pl->meaningless;
+    if (mixes_types(p)) return;
+    if (why) fail(p, why->code, -1, "%s", why->msg);
+    if (any_reads(p, comes_sparse))
+        fail(p, SC_ENOTIMPL, -1,
+             "a program that reads its sparse results has a step of more than %d operands and results; "
+             "evaluate some assignments by themselves first",
+             SC_MAXOP);
+}
 
 /* Where a result is read dense that would come sparse by itself, stored() of it would be true everywhere. */
 static void refuse_stored(Prog *p, int a, const Expr *e)
@@ -80,16 +111,16 @@ void path_cut(Prog *p, const Costs *infer)
 {
     Tensor before[SC_MAXOP];
     sc_format ask[SC_MAXOP];
-    bool any = false;
-    for (int a = 1; a < p->nassign; a++) any |= reads(p, 0, a, may_be_sparse);
-    if (!any || p->skip) return;
+    if (p->skip || !any_reads(p, may_be_sparse)) return;
     Planner *pl = NEW(p, Planner);
     *pl = (Planner){.p = p, .costs = infer, .path = NEW(p, Path), .tree = "", .infers = true};
     pl->path->nvalue = p->nin;
     for (int r = 0; r < p->nout; r++) before[r] = *prog_result(p, r);
     memcpy(ask, p->ask, sizeof ask);
-    if (cut(pl)) return;
+    const bool fits = cut(pl);
+    if (fits && p->apart) return;
     for (int r = 0; r < p->nout; r++) *prog_result(p, r) = before[r];
     memcpy(p->ask, ask, sizeof ask);
     p->apart = 0;
+    if (!fits) refuse_whole(pl);
 }

@@ -99,7 +99,7 @@ typedef struct { /* the schedule of the step that reads an operand, as a user sa
 typedef struct { /* what the scheduler says to a request */
     sc_request request;
     double cost;
-    const char *why; /* it means nothing */
+    const sc_err *why; /* it means nothing */
     sc_outcome made[SC_MAXOP];
 } Said;
 struct Planner {
@@ -123,8 +123,9 @@ struct Planner {
     int nsaid;
     StepWish wish[SC_MAXOP];
     int nwish;
-    const char *refused; /* why a step does not run as a user says */
-    bool heard;          /* the order that a user asked for fitted a product of the program */
+    const char *refused;       /* why a step does not run as a user says */
+    const sc_err *meaningless; /* what was said last of a step that means nothing */
+    bool heard;                /* the order that a user asked for fitted a product of the program */
     bool infers; /* formats of results are what steps make of them, and are not settled before (path_cut) */
     bool must;   /* steps that the scheduler has no nest for are taken: it may have one for other formats */
     bool stays;  /* a step was not taken, since it would convert the operand that its result is like */

@@ -258,14 +258,14 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
 {
     sc_request common = *rq;
     sc_text text = prog_text(pl->p);
-    if (!rq->schedule) path_common(&common, &text);
+    if (!rq->schedule && !pl->infers) path_common(&common, &text); /* refused in the names of the program */
     for (int k = 0; k < pl->nsaid; k++)
         if (same_request(&pl->said[k]->request, &common)) return pl->said[k];
     Said *s = NEW(pl->p, Said);
     s->request = common;
-    sc_err why = {0};
-    s->cost = pl->costs->of(pl->costs->ctx, &s->request, s->made, &why);
-    s->why = s->cost < 0 ? sc_arena_printf(&pl->p->arena, "%s", why.msg) : NULL;
+    sc_err *why = NEW(pl->p, sc_err);
+    s->cost = pl->costs->of(pl->costs->ctx, &s->request, s->made, why);
+    s->why = s->cost < 0 ? why : NULL;
     if (pl->nsaid < MAXSAID) pl->said[pl->nsaid++] = s;
     return s;
 }
@@ -356,12 +356,13 @@ static bool take_wish(const Planner *pl, sc_request *rq, int n, const Assign *a)
     return one;
 }
 
-/* A step does not run as a user says. */
+/* A step means nothing, or does not run as a user says. */
 static void note_refusal(Planner *pl, const Said *said)
 {
     const sc_request *rq = &said->request;
+    if (said->why) pl->meaningless = said->why;
     if (!rq->schedule || (said->cost >= 0 && !isinf(said->cost))) return;
-    pl->refused = said->why ? said->why
+    pl->refused = said->why ? said->why->msg
                             : sc_arena_printf(&pl->p->arena, "schedule: no loops for %s are as '%s' asks",
                                               rq->text, rq->schedule);
 }
