@@ -100,6 +100,11 @@ def _accesses(ndim: int, dim: int, sums: str) -> tuple[str, list[str]]:
     return ",".join(letters), [f"{name}[{kept}]" if kept else name for name in sums]
 
 
+def _sums_are_dense(ndim: int) -> bool:
+    """Whether sums of rows, which divide, have values everywhere by themselves; else they are asked to."""
+    return ndim < 3
+
+
 @lru_cache
 def _text(ndim: int, dim: int, log: bool, lowest: float) -> str:
     """Softmax of A as a program of three assignments, which one pass over each row can take."""
@@ -110,7 +115,7 @@ def _text(ndim: int, dim: int, log: bool, lowest: float) -> str:
     return "; ".join(
         [
             f"tmp {maximum(stored, score, top, lowest)}",
-            f"{total} = {stored} * {power}",
+            f"{'tmp ' if _sums_are_dense(ndim) else ''}{total} = {stored} * {power}",
             f"P[{every}] = {stored} * {result}",
         ]
     )
@@ -138,7 +143,9 @@ def _is_one_program(a: SparseTensor, values: torch.Tensor, dim: int) -> bool:
 
 def _in_one_program(a: SparseTensor, dim: int, log: bool) -> SparseTensor:
     text = _text(a._ndim, dim, log, _LOWEST[a.dtype])
-    return evaluate(text, format=("dense", a._fmt), A=a)[1]  # what divides has a value everywhere
+    if _sums_are_dense(a._ndim):
+        return evaluate(text, format=a._fmt, A=a)
+    return evaluate(text, format=("dense", a._fmt), A=a)[1]
 
 
 def _gradient_in_one_program(P: SparseTensor, G: SparseTensor, dim: int, log: bool) -> SparseTensor:
