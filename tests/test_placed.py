@@ -127,3 +127,9 @@ def test_comparisons_of_sums():
     crd = [torch.tensor([0, 0, 1]), torch.tensor([1, 1, 2])]
     a = scorch.from_components(form, (2, 3), [pos, None], crd, torch.tensor([0.3, 0.4, 1.0]))
     assert (a <= 0.5).tolist() == [[True, False, True], [True, True, False]]
+
+
+def test_comparisons_that_are_too_large_say_what_to_do():
+    a = scorch.coo(torch.randint(10**6, (2, 100)), torch.rand(100), (10**6, 10**6))
+    with pytest.raises(MemoryError, match=r"scorch.evaluate computes it beside others"):
+        a <= 0.5

@@ -29,6 +29,7 @@ from ..tensor.entries import (
     places,
     ravel,
     same_structure,
+    scatter,
     united,
 )
 from ..tensor.format import is_composed
@@ -364,6 +365,20 @@ _SPECIAL = {
 }  # of torch.special
 
 
+_EVERYWHERE = (
+    "; it has a value where nothing is stored: scorch.map(A, f) is that of the stored entries, and "
+    "scorch.evaluate computes it beside others, as in C[i,j] = A[i,j] * (A[i,j] <= 0.5)"
+)
+
+
+def _filled_up(f: Callable, a: SparseTensor) -> torch.Tensor:
+    """f of all entries, dense: of those that are missing it is computed once."""
+    e = entries(a)
+    missing = f(e.values.new_zeros(1))
+    _torch.find_room(a.numel(), missing.element_size(), "values of a dense result", _EVERYWHERE)
+    return scatter(e._replace(values=f(e.values)), missing)
+
+
 def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     """With a number that is known to leave zeros zero: sparse. Else the dense result."""
     sparse, other, swapped = (a, b, False) if isinstance(a, SparseTensor) else (b, a, True)
@@ -371,10 +386,7 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     if is_known(other) and _zero_stays(at_zero, sparse.dtype):
         return _scalar(g, "", sparse, other, swapped)
     if is_known(other) and not (_torch.in_graph() or _torch.is_tracing(sparse._val) or tracked(sparse)):
-        e = entries(sparse)  # what is missing is computed once
-        dense = at_zero(e.values.new_zeros(1)).expand(e.shape).contiguous()
-        dense.view(-1)[ravel(e.indices, e.shape)] = at_zero(e.values)
-        return dense
+        return _filled_up(at_zero, sparse)
     dense = sparse.to_dense()
     return g(other, dense) if swapped else g(dense, other)
 

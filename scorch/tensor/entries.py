@@ -401,9 +401,10 @@ def _built(e: Entries, format: str, index_dtype: torch.dtype) -> SparseTensor:
     return assemble(form, e.shape, [*arrays, values])
 
 
-def scatter(e: Entries) -> torch.Tensor:
-    """The dense tensor of entries."""
-    dense = e.values.new_zeros(math.prod(e.shape))
+def scatter(e: Entries, missing: torch.Tensor | None = None) -> torch.Tensor:
+    """The dense tensor of entries; missing: [1], what all others are, else zero."""
+    n = math.prod(e.shape)
+    dense = e.values.new_zeros(n) if missing is None else missing.repeat(n)
     dense[ravel(e.indices, e.shape)] = e.values
     return dense.view(e.shape)
 
