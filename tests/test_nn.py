@@ -763,6 +763,29 @@ def test_mixture_of_experts_without_tokens_and_of_another_width():
             layer(torch.ones(shape))
 
 
+def test_experts_of_a_type_and_on_a_device():
+    layer = scorch.nn.MoE(8, 4, 3, 2, device="cpu", dtype=torch.float64)
+    assert {p.dtype for p in layer.parameters()} == {torch.float64}
+    assert layer(torch.rand(5, 8, dtype=torch.float64)).dtype == torch.float64
+    assert {p.device.type for p in scorch.nn.MoE(8, 4, 3, device="meta").parameters()} == {"meta"}
+
+
+@pytest.mark.parametrize(
+    "sizes", [(0, 4, 3), (8, -1, 3), (8, 4, 0), (8, 4, 3, 0), (8.0, 4, 3), (8, 4, 3, 2.0)]
+)
+def test_experts_that_are_none(sizes):
+    with pytest.raises((ValueError, TypeError), match="expected"):
+        scorch.nn.MoE(*sizes)
+
+
+def test_mixes_say_what_they_expect():
+    layer = scorch.nn.MoE(8, 4, 3, 2)
+    with pytest.raises(
+        ValueError, match=r"mix: expected scores and experts \[5, k\], got \[5, 2\] and \[5, 1\]"
+    ):
+        layer.mix(torch.rand(5, 8), torch.rand(5, 2), torch.zeros(5, 1, dtype=torch.int64))
+
+
 def test_mixture_of_experts_with_skewed_routing():
     layer, x = scorch.nn.MoE(32, 64, 8, 1), torch.randn(100, 32)
     with torch.no_grad():

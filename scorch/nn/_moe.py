@@ -15,6 +15,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from ..functions.convolution import axes
 from ..functions.expressions import einsum
 from ..tensor.making import from_components
 from ..tensor.sparsetensor import SparseTensor
@@ -40,9 +41,11 @@ class MoE(nn.Module):
         in_features: d. hidden_features: h of each expert. num_experts: E. top_k: k.
         activation: of the hidden units, element by element.
         renormalize: makes the k weights of a token sum to 1.
+        device, dtype: of the parameters, as everywhere in torch.nn.
 
     Parameters: ``gate.weight`` [E, d]; ``w1`` [E, d, h], ``w2`` [E, h, d], uniform in +-1/sqrt(their fan-in).
-    Raises: ValueError: k outside 1..E, or an input of another width.
+    Raises: ValueError: k outside 1..E, sizes below 1, or an input of another width. TypeError: sizes that are
+    no integers.
 
     >>> scorch.nn.MoE(16, 32, num_experts=8, top_k=2)(torch.rand(5, 16)).shape
     torch.Size([5, 16])
@@ -56,16 +59,22 @@ class MoE(nn.Module):
         top_k: int = 2,
         activation: Callable[[torch.Tensor], torch.Tensor] = nn.functional.relu,
         renormalize: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
+        sizes = {"in_features": in_features, "hidden_features": hidden_features, "num_experts": num_experts}
+        for name, n in {**sizes, "top_k": top_k}.items():
+            axes(name, n, 1)
         if not 1 <= top_k <= num_experts:
             raise ValueError(f"top_k: expected 1..{num_experts}, the number of experts, got {top_k}")
         super().__init__()
         self.in_features, self.hidden_features = in_features, hidden_features
         self.num_experts, self.top_k = num_experts, top_k
         self.activation, self.renormalize = activation, renormalize
-        self.gate = nn.Linear(in_features, num_experts, bias=False)
-        self.w1 = nn.Parameter(torch.empty(num_experts, in_features, hidden_features))
-        self.w2 = nn.Parameter(torch.empty(num_experts, hidden_features, in_features))
+        made = {"device": device, "dtype": dtype}
+        self.gate = nn.Linear(in_features, num_experts, bias=False, **made)
+        self.w1 = nn.Parameter(torch.empty(num_experts, in_features, hidden_features, **made))
+        self.w2 = nn.Parameter(torch.empty(num_experts, hidden_features, in_features, **made))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -87,6 +96,11 @@ class MoE(nn.Module):
 
     def mix(self, x: torch.Tensor, scores: torch.Tensor, experts: torch.Tensor) -> torch.Tensor:
         """x [tokens, d], scores and experts [tokens, k] -> [tokens, d], for a gate of one's own"""
+        if experts.dim() != 2 or scores.shape != experts.shape or x.shape[:1] != experts.shape[:1]:
+            raise ValueError(
+                f"mix: expected scores and experts [{x.shape[0]}, k], got {list(scores.shape)} and "
+                f"{list(experts.shape)}"
+            )
         flat = experts.reshape(-1)
         order = flat.argsort(stable=True)
         place = torch.empty_like(order).scatter_(0, order, torch.arange(order.numel(), device="cpu"))
