@@ -365,10 +365,18 @@ _SPECIAL = {
 }  # of torch.special
 
 
+_VAST = 1 << 16  # entries, missing ones too
 _EVERYWHERE = (
     "; it has a value where nothing is stored: scorch.map(A, f) is that of the stored entries, and "
     "scorch.evaluate computes it beside others, as in C[i,j] = A[i,j] * (A[i,j] <= 0.5)"
 )
+
+
+def _is_mostly_missing(a: SparseTensor) -> bool:
+    """Whether a is computed eagerly, without a gradient, and is large and mostly missing."""
+    if _torch.in_graph() or _torch.is_tracing(a._val) or tracked(a):
+        return False
+    return a.numel() > max(_VAST, 4 * a._val.shape[0])
 
 
 def _filled_up(f: Callable, a: SparseTensor) -> torch.Tensor:
@@ -385,7 +393,7 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     at_zero = lambda zero: g(other, zero) if swapped else g(zero, other)  # noqa: E731
     if is_known(other) and _zero_stays(at_zero, sparse.dtype):
         return _scalar(g, "", sparse, other, swapped)
-    if is_known(other) and not (_torch.in_graph() or _torch.is_tracing(sparse._val) or tracked(sparse)):
+    if is_known(other) and _is_mostly_missing(sparse):
         return _filled_up(at_zero, sparse)
     dense = sparse.to_dense()
     return g(other, dense) if swapped else g(dense, other)

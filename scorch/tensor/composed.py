@@ -326,9 +326,8 @@ def parts(*tensors: SparseTensor) -> SparseTensor:
     """
     for x in tensors:
         if not isinstance(x, SparseTensor):
-            raise TypeError(
-                f"parts: expected SparseTensors, got {type(x).__name__}: call scorch.sparse first"
-            )
+            what = "write parts(*tensors)" if isinstance(x, (list, tuple)) else "call scorch.sparse first"
+            raise TypeError(f"parts: expected SparseTensors, got {type(x).__name__}: {what}")
     pieces = [piece for x in tensors for piece in x.parts]
     shapes = {tuple(x.shape) for x in pieces}
     if not 2 <= len(pieces) <= MOST or len(shapes) != 1 or pieces[0]._ndim != 2:

@@ -62,12 +62,12 @@ def indices(a: SparseTensor) -> torch.Tensor:
     """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
     if not a._ndim:
         return torch.empty((0, a._val.shape[0]), dtype=a.index_dtype, device="cpu")
-    if a._fmt == "csr":
-        return csr_indices(a).to(a.index_dtype)
     if a._fmt == "coo":  # its arrays
         return torch.stack(sound(a)._arrays()[1:-1])
     flat, wide, source = flat_format(a._ndim), a.index_dtype == torch.int64, a
     if _torch.in_graph():
+        if a._fmt == "csr":
+            return csr_indices(a).to(a.index_dtype)
         _, *crd, place = rearranged(a, flat, wide)
         found = torch.stack(crd)
         return found.new_full((a._ndim, a._val.shape[0]), -1).index_copy(1, place, found)

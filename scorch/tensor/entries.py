@@ -170,6 +170,8 @@ def fibres(a: SparseTensor) -> torch.Tensor:
 
 def csr_indices(a: SparseTensor) -> torch.Tensor:
     """The coordinates [ndim, nnz] of csr, of int64."""
+    if not _torch.in_graph() and not _torch.is_tracing(a._val):
+        return torch.stack(_C.convert(core_of(a), flat_format(a._ndim), True)[2][1:-1])
     rows = fibres(a)
     lead = [rows] if a._ndim == 2 else unravel(rows, a.shape[:-1])
     return torch.stack([*lead, a._arrays()[1].long()])
