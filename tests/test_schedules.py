@@ -3,6 +3,7 @@
 What was chosen, passed as text, is chosen again.
 """
 
+import re
 from itertools import permutations
 
 import generate
@@ -241,3 +242,14 @@ def test_rows_are_prefetched_inside_of_a_loop_over_the_level_below():
     x = torch.randint(-3, 4, (18, 4, 8)).double()
     y = scorch.einsum("ijh,jhf->ihf", weights, x, schedule="order(i, h, j, f) ahead(4) convert()")
     assert torch.equal(y, torch.einsum("ijh,jhf->ihf", A, x))
+
+
+def test_narrow_rows_are_asked_for_earlier():
+    n, at = 300_000, [[0, 1], [7, 299_999]]
+    found = []
+    for width, dtype in ((16, torch.float32), (128, torch.float32), (128, torch.float64)):
+        a = scorch.sparse(torch.sparse_coo_tensor(at, torch.ones(2, dtype=dtype), (4, n)), format="csr")
+        x = torch.empty(n, width, dtype=dtype)
+        text = scorch.compile("C[i,k] = A[i,j] * x[j,k]", A=a, x=x).schedule
+        found.append(int(re.search(r"ahead (\d+)", text)[1]))
+    assert found[0] >= 32 and found[-1] == 16 and found == sorted(found, reverse=True)
