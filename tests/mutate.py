@@ -35,6 +35,7 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
     "kernels/census_": ("test_census",),
     "kernels/drive": ("test_drive", "test_cuts"),
     "kernels/team": ("test_convert_large",),
+    "kernels/validate": ("test_kernels",),
     "run/": ("test_table",),
 }
 STEPS = ("test_steps", "test_slabs", "test_listed", "test_apart", "test_path", "test_tmp")
@@ -74,6 +75,10 @@ MUTATIONS = {  # name: file, text, replacement
     "what is missing does not wrap": ("compiler/ir/ops.c", "const bool wraps = type == SC_I32;",
         "const bool wraps = false;"),
     "keys of both lists are two": ("kernels/merged.c", "j += y <= x;", "j += y < x;"),
+    "coordinates that differ by one are one": (
+        "kernels/convert_pack.c", ">> p->key.shift != 0", ">> p->key.shift > 1",
+    ),
+    "all values stay where they are": ("kernels/convert_pack.c", "same = p->at[e] == e;", "same = true;"),
     "fibres that fall are fine": ("kernels/validate.c", "return found == starts ? -1 : begin;",
         "return found >= 0 ? -1 : begin;"),
     "a square is not turned": (
