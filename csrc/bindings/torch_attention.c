@@ -12,11 +12,12 @@
  * of the first and the second part of the mask, and of its transpose, 0 where there is none. They are an array because
  * graphs are made before anybody knows them.
  *
- * All tensors are plain. A mask of words is bool [matrices, rows, columns], or of tiles that divide those; words [matrices, rows / 64
- * rounded up, columns]. q [batch, heads, rows, width], k and v with as many heads or a divisor of it; strips as in
- * attention.h, pos [batch or 1, heads or 1, blocks + 1], behind which that of a second part follows, val without
- * elements where scores are left as they are, and perhaps with one more, of entries that are dropped, order, of the last part, without elements where rows are taken as they
- * lie; seed [1] where dropout is not 0. As in torch_abi.c everything is released before an error is thrown. */
+ * All tensors are plain. A mask of words is bool [matrices, rows, columns], or of tiles that divide those; words [matrices,
+ * rows / 64 rounded up, columns]. q [batch, heads, rows, width], k and v with as many heads or a divisor of it; strips as
+ * in attention.h, pos [batch or 1, heads or 1, blocks + 1], behind which that of a second part follows; val without
+ * elements where scores are left as they are, and perhaps with one more, of entries that are dropped; order, of the last
+ * part, without elements where rows are taken as they lie; seed [1] where dropout is not 0. As in torch_abi.c everything
+ * is released before an error is thrown. */
 #include "torch_call.h"
 
 #include "../attention.h"
