@@ -75,8 +75,8 @@ MUTATIONS = {  # name: file, text, replacement
     "what is missing does not wrap": ("compiler/ir/ops.c", "const bool wraps = type == SC_I32;",
         "const bool wraps = false;"),
     "keys of both lists are two": ("kernels/merged.c", "j += y <= x;", "j += y < x;"),
-    "coordinates that differ by one are one": (
-        "kernels/convert_pack.c", ">> p->key.shift != 0", ">> p->key.shift > 1",
+    "no coordinate begins a position": (
+        "kernels/convert_pack.c", "return p->all | sc_list_begins(p->list, last, e);", "return p->all;",
     ),
     "all values stay where they are": ("kernels/convert_pack.c", "same = p->at[e] == e;", "same = true;"),
     "fibres that fall are fine": ("kernels/validate.c", "return found == starts ? -1 : begin;",

@@ -82,7 +82,7 @@ static int open_plain(const char *path)
 { return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
 
 /* The directory, made if asked; -1 and why if it cannot be trusted. */
-static int open_directory(char path[SC_PATH], bool make, char *why, size_t size)
+int sc_cache_open_or(char path[SC_PATH], bool make, char *why, size_t size)
 {
     if (!choose(path)) {
         snprintf(why, size, "there is no HOME, XDG_CACHE_HOME or SCORCH_CACHE_DIR with an absolute path");
@@ -106,13 +106,10 @@ static int open_directory(char path[SC_PATH], bool make, char *why, size_t size)
     return -1;
 }
 
-int sc_cache_open_or(bool make, char path[SC_PATH], char *why, size_t size)
-{ return open_directory(path, make, why, size); }
-
 int sc_cache_open(bool make)
 {
     char path[SC_PATH], why[512];
-    return open_directory(path, make, why, sizeof why);
+    return sc_cache_open_or(path, make, why, sizeof why);
 }
 
 bool sc_cache_has(const char *name)
@@ -127,7 +124,7 @@ bool sc_cache_has(const char *name)
 bool sc_cache_path(char path[SC_PATH])
 {
     char why[512];
-    int fd = open_directory(path, true, why, sizeof why);
+    int fd = sc_cache_open_or(path, true, why, sizeof why);
     if (fd >= 0) close(fd);
     if (fd < 0) path[0] = 0;
     return fd >= 0;
@@ -210,7 +207,7 @@ static bool next_name(int fd, const char *text_hash, char name[NAME])
 bool sc_cache_get(const char *text_hash, const sc_cc *cc, sc_text *object)
 {
     char path[SC_PATH], why[512], name[NAME] = "", key[SC_KEYLEN + 1];
-    int fd = open_directory(path, false, why, sizeof why);
+    int fd = sc_cache_open_or(path, false, why, sizeof why);
     if (fd < 0) return false;
     bool ok = false;
     if (cc) {
@@ -297,7 +294,7 @@ void sc_cache_put(const char *key, const sc_text *object)
     char path[SC_PATH], why[512];
     sc_text whole = {0};
     sc_text_addn(&whole, object->s, object->n);
-    int fd = add_trailer(&whole, key) ? open_directory(path, true, why, sizeof why) : -1;
+    int fd = add_trailer(&whole, key) ? sc_cache_open_or(path, true, why, sizeof why) : -1;
     if (fd >= 0) {
         if (publish(fd, key, &whole) && atomic_fetch_add(&written, 1) % SWEEP_EVERY == 0) evict(fd);
         close(fd);
@@ -308,7 +305,7 @@ void sc_cache_put(const char *key, const sc_text *object)
 int sc_cache_clear(int64_t *removed, sc_err *e)
 {
     char path[SC_PATH], why[512];
-    int fd = open_directory(path, false, why, sizeof why), failed = 0;
+    int fd = sc_cache_open_or(path, false, why, sizeof why), failed = 0;
     *removed = 0;
     if (fd < 0) return SC_OK;
     DIR *d = list(fd);
@@ -328,7 +325,7 @@ int sc_cache_clear(int64_t *removed, sc_err *e)
 void sc_cache_info(sc_text *out)
 {
     char path[SC_PATH], why[512];
-    int fd = open_directory(path, true, why, sizeof why), n;
+    int fd = sc_cache_open_or(path, true, why, sizeof why), n;
     int64_t bytes;
     if (fd < 0) {
         sc_text_add(out, "cache: in memory only (%s)\n", why);

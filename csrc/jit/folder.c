@@ -97,7 +97,7 @@ static const char *unwritable(int fd)
 void sc_folder_wrong(const char *folder, sc_text *out)
 {
     char path[SC_PATH], why[512];
-    const int above = sc_cache_open_or(true, path, why, sizeof why);
+    const int above = sc_cache_open_or(path, true, why, sizeof why);
     if (above < 0) {
         sc_text_add(out, "%s", why);
         return;

@@ -109,7 +109,7 @@ int sc_cache_clear(int64_t *removed, sc_err *);
 #define SC_TEMPORARY ".scorch-"     /* what names begin with of files that are being written */
 const char *sc_cache_wrong(int fd); /* with an open directory, or null */
 int sc_cache_open(bool make);       /* the directory, to be closed; -1 where it cannot be trusted */
-int sc_cache_open_or(bool make, char path[SC_PATH], char *why, size_t size); /* the same; which, or why not */
+int sc_cache_open_or(char path[SC_PATH], bool make, char *why, size_t size); /* the same; which, or why not */
 bool sc_cache_has(const char *name); /* whether something of this name lies there, trusted or not: one look */
 void sc_cache_info(sc_text *);
 

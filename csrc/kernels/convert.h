@@ -47,6 +47,14 @@ typedef struct {
 
 SC_INLINE int64_t sc_list_at(const sc_list *s, int l, int64_t e)
 { return (int64_t)(s->key[s->field[l].word][e] >> s->field[l].shift & s->field[l].mask); }
+/* Does entry e of a sorted list, not the first one, differ from the one in front in a level up to the one whose
+ * coordinate f is? Those of the levels above lie in front of it. */
+SC_INLINE bool sc_list_begins(const sc_list *s, sc_field f, int64_t e)
+{
+    bool differs = false;
+    for (int w = 0; w < f.word; w++) differs |= s->key[w][e] != s->key[w][e - 1];
+    return differs | ((s->key[f.word][e] ^ s->key[f.word][e - 1]) >> f.shift != 0);
+}
 SC_INLINE int64_t sc_list_source(const sc_list *s, int64_t e) { return s->idx ? s->idx[e] : e; }
 
 /* Memory of n items, checked; the error is set when it is null. */

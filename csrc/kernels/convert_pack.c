@@ -15,9 +15,8 @@
 typedef struct {
     const sc_conversion *c;
     const sc_list *list;
-    int level, last; /* last: end of the chain of this level */
-    bool all;        /* every entry is a position of its own */
-    sc_field key;    /* where the chain's last coordinate lies; what decides positions lies in front of it */
+    int level, last;     /* last: end of the chain of this level */
+    bool all;            /* every entry is a position of its own */
     int64_t above, npos; /* positions above, and here */
     int64_t *at, *to;
     void *pos, *crd;
@@ -26,14 +25,12 @@ typedef struct {
 
 static const sc_levelspec *spec(const packing *p) { return &p->c->to->format.level[p->level]; }
 
+/* Where the last coordinate lies that decides positions. */
+static sc_field last_of(const packing *p) { return p->list->field[p->last]; }
+
 /* Does entry e, not the first one, begin a position of this level? */
-SC_INLINE bool begins(const packing *p, int64_t e)
-{
-    bool differs = p->all;
-    for (int w = 0; w < p->key.word; w++) differs |= p->list->key[w][e] != p->list->key[w][e - 1];
-    const uint64_t *key = p->list->key[p->key.word];
-    return differs | ((key[e] ^ key[e - 1]) >> p->key.shift != 0);
-}
+SC_INLINE bool begins(const packing *p, sc_field last, int64_t e)
+{ return p->all | sc_list_begins(p->list, last, e); }
 
 /* ---- dense ---- */
 static void dense_range(void *arg, int lane, int64_t begin, int64_t end)
@@ -75,15 +72,17 @@ static int pack_dense(packing *p, int lanes)
 static void count_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     packing *p = arg;
+    const sc_field last = last_of(p);
     int64_t n = begin == 0 && end > 0;
-    for (int64_t e = sc_max(begin, 1); e < end; e++) n += begins(p, e);
+    for (int64_t e = sc_max(begin, 1); e < end; e++) n += begins(p, last, e);
     p->count[lane] += n;
 }
 
 SC_INLINE int64_t compress(packing *p, sc_dtype itype, int64_t q, int64_t begin, int64_t end)
 {
+    const sc_field last = last_of(p);
     for (int64_t e = begin; e < end; e++) {
-        if (e == 0 || begins(p, e)) {
+        if (e == 0 || begins(p, last, e)) {
             for (int64_t f = e ? p->at[e - 1] : -1; f < p->at[e]; f++) sc_index_put(p->pos, itype, f + 1, q);
             sc_index_put(p->crd, itype, q++, sc_list_at(p->list, p->level, e));
         }
@@ -174,7 +173,7 @@ static void ell_range(void *arg, int lane, int64_t begin, int64_t end)
         if (e == 0 || p->at[e] != p->at[e - 1])
             slot = 0;
         else
-            slot += begins(p, e);
+            slot += begins(p, last_of(p), e);
         most = sc_max(most, slot + 1);
         if (slot >= width) continue;
         p->to[e] = p->at[e] * width + slot;
@@ -311,7 +310,6 @@ static int pack_level(packing *p, int l, int lanes)
     while (!f->level[p->last].unique && p->last + 1 < f->nlevel && sc_kind_of(&f->level[p->last + 1])->one)
         p->last++;
     p->all = p->last == f->nlevel - 1 && !f->level[p->last].unique;
-    p->key = p->list->field[p->last];
     p->pos = p->crd = NULL;
     const int rc = !is->crd     ? pack_dense(p, lanes)
                    : is->pos    ? pack_compressed(p, lanes)

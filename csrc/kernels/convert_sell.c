@@ -43,10 +43,7 @@ static int64_t window_of(const selling *x, int64_t e) { return x->at[e] / x->spe
 
 /* Whether entry e is at another coordinate than the one in front. */
 static bool begins(const selling *x, int64_t e)
-{
-    return e == 0 || x->at[e] != x->at[e - 1] ||
-           sc_list_at(x->list, x->level, e) != sc_list_at(x->list, x->level, e - 1);
-}
+{ return e == 0 || sc_list_begins(x->list, x->list->field[x->level], e); }
 
 /* The entries of window `number` from e on are counted; returns the first one behind it. */
 static int64_t count_rows(const selling *x, window *w, int64_t number, int64_t e)

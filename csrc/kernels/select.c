@@ -49,8 +49,7 @@ SC_INLINE void fetch(const sc_selection *s, int64_t i, sc_dtype itype, size_t si
     if (size) __builtin_prefetch((const char *)s->val + (int64_t)size * lo);
 }
 
-#define SPARSE                                                                                               \
-    16 /* columns for an entry, beyond which those of a range with steps are divided, not looked up */
+#define SPARSE 16 /* columns for an entry, up to which those in steps are looked up, not divided */
 #define SHORT 16  /* entries of a row that are looked at one by one */
 #define SOUGHT 64 /* entries that take as long as one that is sought */
 

@@ -172,10 +172,8 @@ def sum_(
     if len(dims) == a._ndim and not joins and not pads(a._fmt):
         values = plain_values(a)
         total = (a.values() if values is None else values).sum(dtype=summed_type(of))
-    elif few:
-        total = kernel(a, dims, "+=")
-    elif _has_kernel(a):
-        total = kernel(a, dims, "+=", format=_left_format(input, dims))
+    elif few or _has_kernel(a):
+        total = kernel(a, dims, "+=", format="dense" if few else _left_format(input, dims))
     else:
         g = group(a, dims)
         return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)
