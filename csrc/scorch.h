@@ -432,6 +432,7 @@ typedef struct {
 typedef int sc_dense_multiply(const sc_dense_product *, sc_err *);
 /* swift: it multiplies float32 as fast as the CPU can. */
 void sc_dense_install(sc_dense_multiply *, bool swift);
+bool sc_dense_takes(sc_dtype); /* whether one is installed, and this CPU fast with such numbers */
 
 /* ---- stopping (kernels/team.c) ----
  * The bindings install what says whether the user wants the running call to end, by Ctrl-C; long work asks now and

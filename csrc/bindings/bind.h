@@ -196,6 +196,7 @@ typedef struct sc_core {
     uint16_t window; /* rows to sort by length together, 0: that does not pay */
     sc_often in_place;
     int64_t counted_of;
+    struct sc_filling *filling; /* of filled.c: null, or what products took both ways */
     sc_slot slot[SC_MAXSLOT];
     int nextslot;
 } sc_core;
@@ -269,6 +270,28 @@ PyObject *sc_core_pack(const sc_tensor *, sc_sink *, sc_core *const *from, int n
 bool sc_core_has(const sc_core *, const sc_tensor *);
 /* The values of a result, as sc_core_pack finds them. */
 PyObject *sc_core_values(const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
+
+/* A matrix as a dense one, row-major, with values of its own; a new reference. And without it again. */
+sc_core *sc_core_spread(const sc_state *, sc_core *);
+void sc_core_unspread(sc_core *);
+
+/* ---- filled.c: products of a matrix of few zeros as of a dense one ---- */
+typedef enum { SC_ENTRIES, SC_FILLED } sc_way;
+typedef struct {
+    float ns[2]; /* of each way */
+    int turns;
+} sc_pair;
+enum { SC_FILLINGS = 4 };      /* kinds of products */
+bool sc_core_fills(sc_core *); /* whether both ways are worth a look */
+/* The times of products of a kind where so many sums share an entry; null: there is one way. Lives as long as the core. */
+sc_pair *sc_filled_pair(sc_core *, int kind, int64_t sums);
+sc_way sc_filled_turn(const sc_pair *);                        /* the next one to take */
+void sc_filled_note(sc_core *, sc_pair *, sc_way, int64_t ns); /* what it took */
+void sc_filled_forget(sc_core *);
+/* Whether a dense vector or matrix holds nothing but finite numbers, side by side in rows or columns. */
+bool sc_filled_finite(const sc_tensor *);
+/* out = a x, a summed over its dimension `inner`, as the dense matrix that it is; or out = x a if it is the last one. */
+int sc_filled_run(const sc_view *a, int inner, const sc_tensor *x, bool last, const sc_tensor *out, sc_err *);
 
 /* ---- seen.c: structures that the operators have met, by their fingerprints ---- */
 bool sc_seen_valid(sc_digest, sc_tensor *); /* whether it was noted; then its rows are counted */

@@ -374,7 +374,9 @@ sc_core *sc_core_with_values(const sc_state *s, sc_core *c, PyObject *values)
 /* ---- methods ---- */
 int64_t sc_derived_bytes(const sc_derived *d)
 {
-    const int64_t source = d->source ? d->core->t.view.nval * (int64_t)sc_dtype_size(d->core->t.itype) : 0;
+    const int64_t source = d->source && d->source != Py_True
+                               ? d->core->t.view.nval * (int64_t)sc_dtype_size(d->core->t.itype)
+                               : 0;
     return sc_core_bytes(d->core) + source;
 }
 
@@ -407,6 +409,7 @@ static PyObject *core_release(PyObject *self, PyObject *unused)
     sc_core *root = sc_core_root((sc_core *)self);
     sc_derived_drop(root);
     Py_CLEAR(root->shared_by);
+    sc_filled_forget(root);
     root->often = 0;
     root->products = 0;
     Py_RETURN_NONE;
@@ -433,6 +436,12 @@ static PyObject *core_many(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return PyBool_FromLong(sc_core_root((sc_core *)self)->often);
+}
+
+static PyObject *core_fills(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(sc_core_fills((sc_core *)self));
 }
 
 static PyObject *core_shared(PyObject *self, PyObject *unused)
@@ -514,6 +523,7 @@ static void core_dealloc(PyObject *self)
     Py_XDECREF(c->perm);
     Py_XDECREF((PyObject *)c->origin);
     Py_XDECREF(c->shared_by);
+    free(c->filling);
     release(self);
     Py_DECREF(type);
 }
@@ -542,6 +552,8 @@ static PyMethodDef core_methods[] = {
     {"release", core_release, METH_NOARGS, "drops derived layouts, and what was counted"},
     {"expect", core_expect, METH_NOARGS, "says that products with it will be many: a layout of its own pays"},
     {"many", core_many, METH_NOARGS, "whether products with it are many, as was counted or said"},
+    {"fills", core_fills, METH_NOARGS,
+     "whether products with it are many and may be faster as those of a dense matrix"},
     {"blocks", core_blocks, METH_VARARGS,
      "blocks(side, share) -> (entries seen, blocks, entries in full ones)"},
     {"diagonals", core_diagonals, METH_NOARGS, "diagonals() -> entries that a diagonal of 16 rows has"},

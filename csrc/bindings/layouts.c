@@ -320,10 +320,82 @@ static sc_seen ask(const sc_state *s, const sc_core *c)
 static bool unwritten(const sc_seen *a, const sc_seen *b)
 { return a->version >= 0 && a->version == b->version && a->serial == b->serial && a->handed == b->handed; }
 
+/* ---- places without entries ---- */
+/* A matrix as a dense one, row-major. */
+static sc_core *spread(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    sc_tensor from = c->t, to = {.format = *f, .itype = c->t.itype};
+    sc_sink sink = {.dl = s->dl};
+    sc_core *core = NULL;
+    sc_err e = {0};
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_convert(&from, &to, sc_sink_alloc, &sink, NULL, &e);
+    Py_END_ALLOW_THREADS;
+    if (rc)
+        sc_bind_raise(s, &e);
+    else
+        core = sc_core_wrap(s, &to, &sink, c);
+    sc_sink_clear(&sink);
+    return core;
+}
+
+/* Made anew where values differ: to write all of it takes no longer than to read where each value comes from. */
+static sc_core *spread_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_seen seen)
+{
+    const int64_t generation = all->generation;
+    sc_core *core = spread(s, c, f);
+    sc_derived *d = core ? sc_malloc(sizeof *d) : NULL;
+    if (!core) return NULL;
+    if (!d) return Py_DECREF((PyObject *)core), (sc_core *)PyErr_NoMemory();
+    *d = (sc_derived){.core = core,
+                      .generation = generation,
+                      .source = Py_NewRef(Py_True),
+                      .seen = seen,
+                      .before = all->products};
+    Py_INCREF((PyObject *)core);
+    forget(find(all, c, f, true));
+    link_first(all, d);
+    return core;
+}
+
+static sc_core *derive_spread(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    sc_core *all = sc_core_root(c);
+    if (all != c && sc_core_refresh(s, all)) return NULL;
+    sc_seen now = ask(s, c);
+    sc_derived *d = *find(all, c, f, true);
+    if (!d || !unwritten(&d->seen, &now)) {
+        now.digest = fingerprint(c);
+        d = *find(all, c, f, true); /* other threads ran meanwhile */
+        if (!d || !sc_digest_equal(d->seen.digest, now.digest)) return spread_again(s, all, c, f, now);
+        d->seen = now;
+    }
+    return (sc_core *)Py_NewRef((PyObject *)d->core);
+}
+
+sc_core *sc_core_spread(const sc_state *s, sc_core *c)
+{
+    sc_format f;
+    sc_err e = {0};
+    if (sc_format_parse(&f, "dense", 2, &e)) return sc_bind_raise(s, &e), NULL;
+    return derive_spread(s, c, &f);
+}
+
+void sc_core_unspread(sc_core *c)
+{
+    for (sc_derived **p = &sc_core_root(c)->derived; *p;)
+        if (sc_format_is_dense(&(*p)->core->t.format) && (*p)->source)
+            forget(p);
+        else
+            p = &(*p)->next;
+}
+
 /* Whoever writes to the values, and however: what they were is known by a number, which is found anew unless nobody could
  * have written. */
 static sc_core *derive_own(const sc_state *s, sc_core *c, const sc_format *f)
 {
+    if (sc_format_is_dense(f)) return derive_spread(s, c, f);
     sc_core *all = sc_core_root(c);
     if (all != c && sc_core_refresh(s, all)) return NULL;
     sc_seen now = ask(s, c);

@@ -6,9 +6,10 @@
  * in the core's own slots, allocate, run. A matrix of one row or column is read
  * as the vector that it is. Anything unusual returns NotImplemented, and the
  * caller takes the general path. */
-#include "bind.h"
-
 #include <string.h>
+
+#include "../watch.h"
+#include "bind.h"
 
 /* A @ x, x @ A, x @ A.T (a linear layer), A.T @ x: each is another's gradient. */
 enum { SPARSE_FIRST, DENSE_FIRST, LINEAR, TRANSPOSED, NKIND };
@@ -149,10 +150,9 @@ static void shape_out(product *p)
     const sc_view *a = &p->core->t.view, *x = &p->in[p->dense].view;
     int64_t rows = a->dim[!p->inner];
     sc_tensor *o = &p->out;
-    const sc_spec *spec = sc_program_result(p->program, 0);
-    o->format = spec->format;
-    o->dtype = spec->dtype;
-    o->itype = spec->itype;
+    *o = (sc_tensor){.format = p->in[p->dense].format, .dtype = p->in[p->dense].dtype};
+    const sc_spec *spec = p->program ? sc_program_result(p->program, 0) : NULL; /* null: of dense ones */
+    if (spec) o->format = spec->format, o->dtype = spec->dtype, o->itype = spec->itype;
     if (p->in[p->dense].format.ndim == 1) {
         o->view.dim[0] = rows;
     } else {
@@ -194,6 +194,17 @@ static bool place(product *p)
     return true;
 }
 
+static int compute(product *p, sc_err *e)
+{
+    sc_span span;
+    const bool is_watched = !p->program && sc_is_watched();
+    if (p->program) return sc_program_run(p->program, p->in, &p->out, NULL, NULL, e);
+    if (is_watched) sc_span_begin(&span, text[p->kind][p->out.format.ndim - 1], p->in, 2);
+    const int rc = sc_filled_run(&p->in[p->sparse].view, p->inner, &p->in[p->dense], p->sparse, &p->out, e);
+    if (is_watched) sc_span_end(&span, "library", &p->out, 1, !rc);
+    return rc;
+}
+
 static PyObject *run(product *p)
 {
     shape_out(p);
@@ -212,10 +223,10 @@ static PyObject *run(product *p)
                    (p->in[p->dense].format.ndim == 1 ? 1 : p->in[p->dense].view.dim[!p->sparse]);
     int rc;
     if (work < 8192) {
-        rc = sc_program_run(p->program, p->in, &p->out, NULL, NULL, &e);
+        rc = compute(p, &e);
     } else {
         Py_BEGIN_ALLOW_THREADS;
-        rc = sc_program_run(p->program, p->in, &p->out, NULL, NULL, &e);
+        rc = compute(p, &e);
         Py_END_ALLOW_THREADS;
     }
     if (!rc) return m ? sc_dense_object(p->s->dl, m) : Py_NewRef(p->into);
@@ -244,15 +255,8 @@ static void drop_one(product *p)
     p->in[p->dense].format.ndim = p->in[p->dense].format.nlevel = 1;
 }
 
-static PyObject *multiply(product *p)
+static PyObject *by_entries(product *p)
 {
-    p->in[p->sparse] = *sc_core_counted(p->core);
-    drop_one(p);
-    const sc_tensor *x = &p->in[p->dense];
-    int64_t want = p->core->t.view.dim[p->inner], got = x->view.dim[p->sparse ? x->format.ndim - 1 : 0];
-    if (got != want) return mismatch(p->core->t.view.dim, got, want);
-    int64_t columns = x->format.ndim == 1 ? 1 : x->view.dim[!p->sparse];
-    sc_core_count(p->core, (double)p->core->t.view.nval * (double)(sc_max(columns, SC_FEW)));
     int ready = prepare(p);
     if (ready < 0) return NULL;
     if (!ready) return Py_NewRef(Py_NotImplemented);
@@ -266,6 +270,40 @@ static PyObject *multiply(product *p)
     PyObject *y = reads ? run(p) : Py_NewRef(Py_NotImplemented);
     Py_DECREF(derived);
     return y;
+}
+
+/* By the dense matrix; NotImplemented where that would not be the same. */
+static PyObject *filled(product *p)
+{
+    const sc_tensor *x = &p->in[p->dense];
+    if (!sc_filled_finite(x)) return Py_NewRef(Py_NotImplemented);
+    sc_core *dense = sc_core_spread(p->s, p->core);
+    if (!dense) return NULL;
+    p->in[p->sparse] = dense->t;
+    PyObject *y = run(p);
+    Py_DECREF((PyObject *)dense);
+    return y;
+}
+
+static PyObject *multiply(product *p)
+{
+    p->in[p->sparse] = *sc_core_counted(p->core);
+    drop_one(p);
+    const sc_tensor *x = &p->in[p->dense];
+    int64_t want = p->core->t.view.dim[p->inner], got = x->view.dim[p->sparse ? x->format.ndim - 1 : 0];
+    if (got != want) return mismatch(p->core->t.view.dim, got, want);
+    int64_t columns = x->format.ndim == 1 ? 1 : x->view.dim[!p->sparse];
+    sc_core_count(p->core, (double)p->core->t.view.nval * (double)(sc_max(columns, SC_FEW)));
+    sc_pair *pair = sc_filled_pair(p->core, p->kind, columns);
+    if (!pair) return by_entries(p);
+    const int64_t start = sc_now();
+    const sc_way way = sc_filled_turn(pair);
+    PyObject *y = way == SC_FILLED ? filled(p) : by_entries(p);
+    if (y != Py_NotImplemented) return y ? sc_filled_note(p->core, pair, way, sc_now() - start), y : NULL;
+    if (way == SC_ENTRIES) return y;
+    Py_DECREF(y);
+    p->in[p->sparse] = *sc_core_counted(p->core);
+    return by_entries(p);
 }
 
 /* matmul(core, x, kind, out): NotImplemented means: take the general path. */

@@ -22,3 +22,9 @@ int sc_vector_bytes(void)
 
 void sc_dense_install(sc_dense_multiply *f, bool swift)
 { sc_this_process.multiply = f, sc_this_process.swift = swift; }
+
+bool sc_dense_takes(sc_dtype t)
+{
+    if (!sc_this_process.multiply) return false;
+    return t == SC_F32 || t == SC_F64 || (t == SC_BF16 && sc_target_dots(&sc_this_process.target));
+}

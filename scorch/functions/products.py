@@ -137,6 +137,9 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
 
 def _affine(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor) -> torch.Tensor:
     one = x.shape[0] == 1  # a row is a vector
+    core = weight.__dict__.get("_core")
+    if not one and core is not None and core.fills() and bias.shape == weight.shape[:1]:
+        return product(weight, x, LINEAR) + bias
     text = "Y[o] = X[i] * W[o,i] + b[o]" if one else "Y[n,o] = X[n,i] * W[o,i] + b[o]"
     given = (x[0] if one else x, weight, bias)
     y = expressions.compute(text, ("X", "W", "b"), given, "dense", None, "zero", None)
