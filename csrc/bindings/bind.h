@@ -42,10 +42,11 @@ typedef struct {
     PyObject *tensor_type, *parameter_type; /* exactly these two are plain tensors */
     PyObject *dual_level;                   /* dict that holds the forward-mode level */
     PyObject *readable;                     /* callable: see sc_bind_readable */
-    PyObject *alone;              /* callable: whether nothing but a tensor made here refers to its memory */
-    int64_t handed;               /* counts what may have let others write to values past their versions */
-    PyObject *swaps;              /* callable: whether modules swap tensors, which none may refer to */
-    bool validate;                /* structures before every use, not only where they changed */
+    PyObject *alone;   /* callable: whether nothing but a tensor made here refers to its memory */
+    int64_t handed;    /* counts what may have let others write to values past their versions */
+    PyObject *swaps;   /* callable: whether modules swap tensors, which none may refer to */
+    PyObject *repeats; /* callable: whether the same call is to give the same bits, whatever took longer */
+    bool validate;     /* structures before every use, not only where they changed */
     PyObject *guard[SC_MAXGUARD]; /* callables: anything but 0 or None means a mode is on */
     int nguard;
     const sc_dl_api *dl;
@@ -283,8 +284,8 @@ typedef struct {
 } sc_pair;
 enum { SC_FILLINGS = 4 };      /* kinds of products */
 bool sc_core_fills(sc_core *); /* whether both ways are worth a look */
-/* The times of products of a kind where so many sums share an entry; null: there is one way. Lives as long as the core. */
-sc_pair *sc_filled_pair(sc_core *, int kind, int64_t sums);
+/* The times of products of a kind where so many sums share an entry, as long as the core lives; null: there is one way. */
+sc_pair *sc_filled_pair(const sc_state *, sc_core *, int kind, int64_t sums);
 sc_way sc_filled_turn(const sc_pair *);                        /* the next one to take */
 void sc_filled_note(sc_core *, sc_pair *, sc_way, int64_t ns); /* what it took */
 void sc_filled_forget(sc_core *);

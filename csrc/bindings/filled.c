@@ -40,11 +40,20 @@ bool sc_core_fills(sc_core *c)
 }
 
 /* ---- which of the two ---- */
-sc_pair *sc_filled_pair(sc_core *c, int kind, int64_t sums)
+static bool must_repeat(const sc_state *s)
+{
+    PyObject *r = PyObject_CallNoArgs(s->repeats);
+    const bool must = r != Py_False;
+    if (!r) PyErr_Clear();
+    Py_XDECREF(r);
+    return must;
+}
+
+sc_pair *sc_filled_pair(const sc_state *s, sc_core *c, int kind, int64_t sums)
 {
     sc_core *all = sc_core_root(c);
     int size = 0;
-    if (!sc_core_fills(c)) return NULL;
+    if (!sc_core_fills(c) || must_repeat(s)) return NULL;
     while (size < SIZES - 1 && sums >> (size + 1)) size++;
     if (!all->filling) all->filling = sc_zalloc(sizeof *all->filling);
     if (!all->filling) return NULL;

@@ -294,7 +294,7 @@ static PyObject *multiply(product *p)
     if (got != want) return mismatch(p->core->t.view.dim, got, want);
     int64_t columns = x->format.ndim == 1 ? 1 : x->view.dim[!p->sparse];
     sc_core_count(p->core, (double)p->core->t.view.nval * (double)(sc_max(columns, SC_FEW)));
-    sc_pair *pair = sc_filled_pair(p->core, p->kind, columns);
+    sc_pair *pair = sc_filled_pair(p->s, p->core, p->kind, columns);
     if (!pair) return by_entries(p);
     const int64_t start = sc_now();
     const sc_way way = sc_filled_turn(pair);
