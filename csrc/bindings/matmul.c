@@ -349,7 +349,16 @@ static PyObject *plain(PyObject *module, PyObject *unused)
     return yes < 0 ? NULL : PyBool_FromLong(yes);
 }
 
+static PyObject *fills(PyObject *module, PyObject *core)
+{
+    if (Py_TYPE(core) != ((sc_state *)PyModule_GetState(module))->core_type)
+        return PyErr_Format(PyExc_TypeError, "expected fills(core)");
+    return PyBool_FromLong(sc_core_fills((sc_core *)core));
+}
+
 PyMethodDef sc_matmul_methods[] = {
+    {"fills", fills, METH_O,
+     "fills(core): whether products with it are many and may be faster as those of a dense matrix"},
     {"plain", plain, METH_NOARGS, "whether nothing but plain eager arithmetic is going on"},
     {"matmul", (PyCFunction)(void (*)(void))matmul, METH_FASTCALL,
      "matmul(core, x, kind, out=None) -> tensor or NotImplemented; kind 0: A @ x, 1: x @ A, 2: x @ A.T, 3: "
