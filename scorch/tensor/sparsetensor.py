@@ -98,8 +98,15 @@ def is_sparse(x: object) -> bool:
 
 def expect_sparse(name: str, x: object) -> None:
     """Raises TypeError where an argument is no SparseTensor."""
-    if not isinstance(x, SparseTensor):
-        raise TypeError(f"{name}: expected a SparseTensor, got {type(x).__name__}: call scorch.sparse first")
+    if isinstance(x, SparseTensor):
+        return
+    if isinstance(x, torch.Tensor) and _torch.in_functorch() and _torch.is_wrapped(x):
+        raise TypeError(
+            f"{name}: expected a SparseTensor, got one of a batch of torch.vmap, or a dense tensor: there "
+            f"SparseTensors have torch's operators alone; write the batch as an index, as in "
+            f"scorch.einsum('bij,jk->bik', A, x), or map over their values"
+        )
+    raise TypeError(f"{name}: expected a SparseTensor, got {type(x).__name__}: call scorch.sparse first")
 
 
 def rank(x: torch.Tensor) -> int:
