@@ -126,6 +126,15 @@ def test_a_layer_is_trained():
     torch.testing.assert_close(twin.weight.to_dense(), layer.weight.detach())
 
 
+def test_optimize_compares_and_plan_says_so():
+    a, x = scorch.sparse(matrix(), format="csr"), rows(64).mT.contiguous()
+    assert "dense matrix" not in a.plan(64)
+    calls = []
+    a.optimize(calls=[lambda a: calls.append(a @ x)])
+    assert len(calls) > 12
+    assert "as the dense matrix" in a.plan(64) and a.plan(64).steps[0].text == "out[i,k] = A[i,j] * B[j,k]"
+
+
 def test_what_is_to_repeat_does():
     d, x = matrix() * 0.1, rows(64) * 0.1
     a = many(d)

@@ -292,7 +292,7 @@ sc_core *sc_core_spread(const sc_state *, sc_core *);
 void sc_core_unspread(sc_core *);
 
 /* ---- filled.c: products of a matrix of few zeros as of a dense one ---- */
-bool sc_core_fills(sc_core *); /* whether both ways are worth a look */
+int sc_core_fills(sc_core *); /* how many products of a kind it takes to compare both ways; 0: there is one */
 /* The times of products of a kind where so many sums share an entry, as long as the core lives; null: there is one way. */
 sc_pair *sc_filled_pair(const sc_state *, sc_core *, int kind, int64_t sums);
 sc_way sc_filled_turn(const sc_pair *);                        /* the next one to take */

@@ -26,11 +26,12 @@ static bool is_full(const sc_core *c)
     return c->t.view.nval >= LEAST && places <= share * (double)c->t.view.nval;
 }
 
-bool sc_core_fills(sc_core *c)
+int sc_core_fills(sc_core *c)
 {
     const sc_core *all = sc_core_root(c);
-    return all->often && sc_counted_as() != SC_COUNTS_AS_NEW && c->t.format.ndim == 2 && !c->t.view.perm &&
-           sc_dense_takes(c->t.dtype) && is_full(c);
+    const bool may = all->often && sc_counted_as() != SC_COUNTS_AS_NEW && c->t.format.ndim == 2 &&
+                     !c->t.view.perm && sc_dense_takes(c->t.dtype) && is_full(c);
+    return may ? 2 * (FIRST + TURNS) : 0;
 }
 
 /* ---- which of the two ---- */

@@ -353,12 +353,13 @@ static PyObject *fills(PyObject *module, PyObject *core)
 {
     if (Py_TYPE(core) != ((sc_state *)PyModule_GetState(module))->core_type)
         return PyErr_Format(PyExc_TypeError, "expected fills(core)");
-    return PyBool_FromLong(sc_core_fills((sc_core *)core));
+    return PyLong_FromLong(sc_core_fills((sc_core *)core));
 }
 
 PyMethodDef sc_matmul_methods[] = {
     {"fills", fills, METH_O,
-     "fills(core): whether products with it are many and may be faster as those of a dense matrix"},
+     "fills(core): how many products of a kind tell whether those of a dense matrix are faster; 0: they are "
+     "not"},
     {"plain", plain, METH_NOARGS, "whether nothing but plain eager arithmetic is going on"},
     {"matmul", (PyCFunction)(void (*)(void))matmul, METH_FASTCALL,
      "matmul(core, x, kind, out=None) -> tensor or NotImplemented; kind 0: A @ x, 1: x @ A, 2: x @ A.T, 3: "
