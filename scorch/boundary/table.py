@@ -486,9 +486,11 @@ def _dense_like(f: Callable) -> Callable:
 
 @partwise
 def _full_like(input: SparseTensor, fill_value: float, **options: object) -> torch.Tensor:
-    """Zeros keep the structure."""
+    """Zeros keep the structure, and so does what an optimizer begins with."""
     if fill_value == 0:
         return _zeros_like(input, **options)
+    if _torch.caller().startswith("torch.optim."):
+        return dispatch.filled(input, fill_value, options.get("dtype"))
     return _dense_like(torch.full_like)(input, fill_value, **options)
 
 
