@@ -211,7 +211,7 @@ def _changed(a: SparseTensor) -> SparseTensor:
 
 
 def _pair(x: object, a: torch.Tensor) -> object:
-    """x beside a: beside a dense one, as a state of dense training is, all of it, as where tensors step alone."""
+    """x beside a: beside a dense one, as a state of dense training is, all of it, as in the step of one."""
     if isinstance(a, SparseTensor):
         return _values_of(x, a)
     return x.to_dense() if isinstance(x, SparseTensor) else x
@@ -300,7 +300,7 @@ for _name in (
     STRUCTURAL.update({f: _on_stored(f) for f in _overloads(_name)})
 _UNSCALE = "_amp_foreach_non_finite_check_and_unscale_"
 _SCALING = {_UNSCALE, *(f"_foreach_{name}_" for name in ("copy", "div", "mul", "neg", "zero"))}
-_LISTS = "abs add addcdiv addcmul div lerp maximum mul neg pow reciprocal sqrt sub"
+_LISTS = "abs add addcdiv addcmul div lerp maximum mul neg pow reciprocal sign sqrt sub"
 for _name in (
     *(f"_foreach_{name}" for name in _LISTS.split()),
     *(f"_foreach_{name}_" for name in (*_LISTS.split(), "clamp_min", "clamp_max", "zero", "copy")),

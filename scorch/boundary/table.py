@@ -165,9 +165,19 @@ _put(SparseTensor.values, "_values")
 _put(lambda input: input._val.shape[0], "_nnz")
 _put(lambda input, coalesced: input, "_coalesced_")  # the format says whether it is
 
+
 # ---- indexing and joining ----
+@partwise
+def _setitem(a: torch.Tensor, at: object, value: object) -> None:
+    """``A[at] = value``; a mask in the step of an optimizer, as Rprop's, is one of stored values."""
+    masked = at.__class__ is torch.Tensor and at.dtype == torch.bool and isinstance(a, SparseTensor)
+    if masked and at.shape == a.shape and _torch.caller().startswith("torch.optim."):
+        at = a.detach()._with_values(writing.gather(a, at))
+    index.setitem(a, at, value)
+
+
 HANDLERS[torch.Tensor.__getitem__] = index.getitem
-HANDLERS[torch.Tensor.__setitem__] = index.setitem
+HANDLERS[torch.Tensor.__setitem__] = _setitem
 HANDLERS[torch.Tensor.__iter__] = lambda a: iter(index.unbind(a))
 for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
     _put(getattr(index, _name), _name)
@@ -463,7 +473,13 @@ def _zeros_like(
 ) -> SparseTensor:
     if torch.device(device or "cpu").type != "cpu":
         raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
-    if _torch.caller() == "torch.nn.utils.prune":  # a mask, in which it sets whole rows or columns
+    caller = _torch.caller()
+    if caller == "torch.optim._muon":
+        raise NotImplementedError(
+            "torch.optim.Muon steps on all of a matrix, and only what a SparseTensor stores can change: hold "
+            "A.to_dense() as its parameter, or take another optimizer"
+        )
+    if caller == "torch.nn.utils.prune":  # a mask, in which it sets whole rows or columns
         return input._val.new_zeros(input.shape, dtype=dtype)
     zeros = dispatch.filled(input, 0, dtype)
     return zeros.requires_grad_() if requires_grad else zeros
