@@ -33,6 +33,7 @@ from ..functions import (
 )
 from ..tensor import conversion, index, join, layouts, rearrange
 from ..tensor.sparsetensor import ALONE, HANDLERS, SparseTensor, partwise
+from ..tensor.values import needs_grad
 from . import dispatch, distributed
 
 _HOMES = (torch, torch.Tensor)
@@ -511,7 +512,19 @@ def _full_like(input: SparseTensor, fill_value: float, **options: object) -> tor
 
 
 _put(_full_like, "full_like")
-_put(lambda input, value: _full_like(input, value), "fill")
+
+
+@partwise
+def _fill(input: SparseTensor, value: float) -> torch.Tensor:
+    """``torch.fill``: recorded, as torch does, though its gradient is zero."""
+    if not needs_grad(input):
+        return _full_like(input, value)
+    if isinstance(value, int | float) and value == 0:
+        return input._with_values(torch.fill(input.values(), 0))
+    return torch.fill(input.to_dense(), value)
+
+
+_put(_fill, "fill")
 for _name in ("ones_like", "rand_like", "randn_like", "randint_like"):
     _put(_dense_like(getattr(torch, _name)), _name)
 
