@@ -267,3 +267,40 @@ def test_a_layer_of_nested_tensors(compiled):
     layer = scorch.nn.Linear(6, 4, density=0.5)
     found = (torch.compile(layer, backend="aot_eager") if compiled else layer)(x)
     torch.testing.assert_close(found.values(), layer(x.values()))
+
+
+ONES = torch.ones(3, 3)
+
+
+def recurrent(kind: str) -> torch.nn.Module:
+    layer = getattr(torch.nn, kind)(3, 4)
+    name = "weight_hh" if "Cell" in kind else "weight_hh_l0"
+    setattr(layer, name, torch.nn.Parameter(scorch.sparse(getattr(layer, name).detach())))
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("said", "f"),
+    [
+        ("gru_cell .*to_dense", lambda a: recurrent("GRUCell")(torch.ones(2, 3))),
+        ("lstm_cell .*to_dense", lambda a: recurrent("LSTMCell")(torch.ones(2, 3))),
+        ("rnn_tanh .*to_dense", lambda a: recurrent("RNN")(torch.ones(5, 2, 3))),
+        ("embedding_bag .*@ W", lambda a: F.embedding_bag(torch.tensor([[0, 1]]), a)),
+        ("^spsolve .*to_scipy", lambda a: torch.sparse.spsolve(a, torch.ones(3))),
+        ("^gaussian_nll_loss", lambda a: F.gaussian_nll_loss(ONES, ONES, a)),
+        ("^ctc_loss", lambda a: F.ctc_loss(a[:, None], ONES.long()[:1], (3,), (3,))),
+    ],
+    ids=lambda x: x.split()[0] if isinstance(x, str) else "",
+)
+def test_what_torch_fails_in_is_named_as_it_was_called(said, f):
+    with pytest.raises(NotImplementedError, match=said):
+        f(scorch.sparse(torch.eye(3)))
+
+
+def test_bags_are_rows_of_a_sparse_matrix():
+    w, weights = torch.tensor([[1.0, 0], [0, 2], [3, 4]]), torch.tensor([1.0, 2, 3])
+    index, bag = torch.tensor([0, 2, 1]), torch.tensor([0, 0, 1])
+    got = scorch.coo(torch.stack([bag, index]), weights, (2, len(w))) @ scorch.sparse(w)
+    start = torch.tensor([0, 2])
+    wanted = F.embedding_bag(index, w, start, mode="sum", per_sample_weights=weights)
+    assert torch.equal(got.to_dense(), wanted)

@@ -562,9 +562,13 @@ def test_entries_and_parts_follow_writes_and_are_whole_matrices():
         (6, 0),
         (0, -7),
         (slice(None), torch.tensor([9])),
+        torch.tensor(1, dtype=torch.uint8),  # a mask, as in torch
+        (0, torch.tensor(1, dtype=torch.uint8)),
     ):
         with pytest.raises(IndexError):
             a[index]
+        with pytest.raises(IndexError):
+            a[index] = 0
 
 
 JOINS = {

@@ -424,9 +424,7 @@ def test_scaled_gradients(scale):
     ("name", "options", "said"),
     [
         ("SparseAdam", {}, "dense gradients"),
-        ("Rprop", {"foreach": True}, r"takes foreach=False, or A.values\(\)"),
-        ("Adafactor", {"foreach": True}, r"takes foreach=False, or A.values\(\)"),
-        ("Muon", {}, "Muon, steps on all of a matrix"),
+        ("Muon", {}, "Muon steps on all of a matrix"),
     ],
 )
 def test_other_optimizers_are_refused(name, options, said):
@@ -436,14 +434,15 @@ def test_other_optimizers_are_refused(name, options, said):
         getattr(torch.optim, name)([p], **options).step()
 
 
-@pytest.mark.parametrize("name", ["Adadelta", "Adafactor"])
-def test_optimizers_with_arithmetic_of_their_own(name):
-    """Adadelta steps as the values alone would; Adafactor, of rows and columns, as the dense matrix."""
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize("name", ["Adadelta", "Adafactor", "Rprop"])
+def test_optimizers_with_arithmetic_of_their_own(name, foreach):
+    """Adafactor, of rows and columns, steps as the dense matrix; the others as the values alone would."""
     dense = matrix().float()
     p = torch.nn.Parameter(scorch.sparse(dense, "csr"))
-    q = torch.nn.Parameter(p.values().detach().clone() if name == "Adadelta" else dense.clone())
+    q = torch.nn.Parameter(p.values().detach().clone() if name != "Adafactor" else dense.clone())
     x = torch.rand(6, 3, generator=torch.Generator().manual_seed(1))
-    optimizers = [getattr(torch.optim, name)([w], lr=0.1) for w in (p, q)]
+    optimizers = [getattr(torch.optim, name)([w], lr=0.1, foreach=foreach) for w in (p, q)]
     for _ in range(4):
         for w, optimizer in zip((p, q), optimizers, strict=True):
             a = w if w.dim() == 2 else p.detach()._with_values(w)
@@ -453,6 +452,50 @@ def test_optimizers_with_arithmetic_of_their_own(name):
                 w.grad *= dense != 0
             optimizer.step()
     torch.testing.assert_close(p.values(), q if q.dim() == 1 else q[dense != 0])
+
+
+@pytest.mark.parametrize("how", [{"foreach": False}, {"foreach": True}, {"fused": True}], ids=str)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("SGD", {"lr": 0.1, "momentum": 0.9}), ("AdamW", {"amsgrad": True}), ("Adagrad", {}), ("Adadelta", {})],
+)
+@pytest.mark.parametrize("format", ["csr", "bsr(2,2)"])
+def test_states_of_dense_training_are_stepped_as_those_of_the_values(format, name, options, how):
+    if name == "Adadelta" and "fused" in how:
+        pytest.skip("torch has none")
+    kind, a = getattr(torch.optim, name), scorch.sparse(matrix(), format)
+    p, where = torch.nn.Parameter(a), tuple(a.indices())
+    ones, dense = torch.ones_like(a.values()), torch.nn.Parameter(a.to_dense())
+    before = kind([dense], **options, **how)
+    dense.grad = torch.rand(8, 6, generator=torch.Generator().manual_seed(1))
+    before.step()
+    at = lambda x: x[where].clone() if x.shape == a.shape else x.clone()  # noqa: E731
+    q = torch.nn.Parameter(at(a.to_dense()))
+    states = []
+    for w, taken in ((p, torch.clone), (q, at)):
+        optimizer, state = kind([w], **options, **how), before.state_dict()
+        state["state"] = {0: {key: taken(x) for key, x in state["state"][0].items()}}
+        optimizer.load_state_dict(state)
+        for n in range(3):
+            w.grad = p.detach()._with_values(ones * (n - 1.5)) if w is p else torch.full_like(w, n - 1.5)
+            optimizer.step()
+        states.append({key: x if w is q else at(x) for key, x in optimizer.state[w].items()})
+    torch.testing.assert_close(at(p.to_dense()), q)
+    torch.testing.assert_close(*states)
+
+
+@pytest.mark.parametrize("how", [{"foreach": False}, {"foreach": True}, {"fused": True}], ids=str)
+def test_what_adagrad_begins_with_is_of_stored_values(how):
+    a = scorch.sparse(matrix(), "csr")
+    p, q = torch.nn.Parameter(a), torch.nn.Parameter(a.values().clone())
+    for w in (p, q):
+        optimizer = torch.optim.Adagrad([w], initial_accumulator_value=10.0, **how)
+        w.grad = torch.ones_like(w) if w is q else a._with_values(torch.ones_like(a.values()))
+        optimizer.step()
+        total = optimizer.state[w]["sum"]
+        assert torch.equal(total.values() if w is p else total, torch.full_like(q, 11.0))
+    torch.testing.assert_close(p.values(), q)
+    assert not scorch.is_sparse(torch.full_like(a, 10.0))
 
 
 # ---- what it shows and what others bring ----

@@ -149,6 +149,7 @@ def test_out():
         (lambda a, out: torch.sum(a, 1, out=out), (0,)),
         (lambda a, out: torch.amax(a, 0, out=out), (6,)),
         (lambda a, out: torch.addmm(x, a, x, beta=2, out=out), (6, 4)),
+        (lambda a, out: torch.nn.functional.linear(x.T, a, x[:, 0], out=out), (4, 6)),
         (lambda a, out: torch.cat([a, a], out=out), (12, 6)),
         (lambda a, out: torch.cumsum(a, 1, out=out), (6, 6)),
         (lambda a, out: torch.linalg.norm(a, out=out), ()),

@@ -81,3 +81,25 @@ def test_gradients_in_layouts_of_torch():
     torch.gather(A @ x, 0, index, sparse_grad=True).sum().backward()
     assert type(x.grad) is torch.Tensor and x.grad.tolist() == [[1, 1], [2, 2], [0, 0]]
     assert A.grad.values().tolist() == [2, 4, 0]
+
+
+def test_of_what_is_empty_or_constant():
+    A, B = scorch.sparse(torch.zeros(5, 0, 10)).requires_grad_(), scorch.sparse(torch.eye(3)).requires_grad_()
+    for made in (A.flip(0), A.roll(1, 0), A.repeat(1, 1, 2), F.pad(A, (1, 1), value=1), torch.fill(A, 0)):
+        assert made.requires_grad
+    for made in (torch.fill(B, 0), torch.fill(B, 2), torch.linalg.matrix_power(B, 0)):
+        (grad,) = torch.autograd.grad(made.sum(), B)
+        assert not grad.to_dense().any()
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+def test_beside_sparse_tensors_of_torch(layout):
+    d = torch.tensor([[2.0, 0, 1], [0, 3, 0], [0, 0, 4]])
+    a, w = d.to_sparse(layout=layout), torch.tensor([[5.0, 0, 0], [7, 11, 0], [0, 1, 2]])
+    for f in (torch.mm, lambda a, X: X @ a, torch.sparse.mm, F.linear, lambda a, X: F.linear(X, a)):
+        X, dense = scorch.sparse(w).requires_grad_(), w.clone().requires_grad_()
+        (f(a, X) * d).sum().backward()
+        (f(d, dense) * d).sum().backward()
+        assert torch.equal(X.grad.to_dense(), dense.grad * (w != 0))
+        with pytest.raises(NotImplementedError, match="gradients to a sparse tensor of torch"):
+            f(a.clone().requires_grad_(), X)

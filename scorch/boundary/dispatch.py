@@ -16,7 +16,7 @@ from ..functions import writing
 from ..tensor.entries import same_structure
 from ..tensor.format import layout
 from ..tensor.making import sparse
-from ..tensor.sparsetensor import FOR_STEPS, HANDLERS, STRUCTURAL, SparseTensor, rank
+from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor, rank
 from ..tensor.values import assemble, refuse_read_only
 from ..tensor.wrapping import wrap
 
@@ -210,20 +210,26 @@ def _changed(a: SparseTensor) -> SparseTensor:
     return a
 
 
-def _pair(x: object, a: torch.Tensor, func: Callable) -> object:
+def _pair(x: object, a: torch.Tensor) -> object:
+    """x beside a: beside a dense one, as a state of dense training is, all of it, as in the step of one."""
     if isinstance(a, SparseTensor):
         return _values_of(x, a)
-    if isinstance(x, SparseTensor):
-        raise NotImplementedError(f"{func} of a dense tensor and a SparseTensor: {FOR_STEPS}")
-    return x
+    return x.to_dense() if isinstance(x, SparseTensor) else x
+
+
+def _states(func: Callable) -> list[bool]:
+    """Which arguments an operator on lists writes to; gradients, which are not read again, do not count."""
+    arguments = func._schema.arguments
+    return [x.alias_info is not None and x.alias_info.is_write and x.name != "grads" for x in arguments]
 
 
 def _foreach_on_stored(func: Callable) -> Callable:
     """The same for lists: tensors side by side share a structure, dense ones stay as they are.
 
+    A dense state of a SparseTensor, as that of dense training is, takes its values at the stored places.
     Entries that are stored several times have no value to step from, so only what scales them changes them.
     """
-    name, in_place = str(func), func._schema.is_mutable
+    name, in_place, states = str(func), func._schema.is_mutable, _states(func)
     scales = func.overloadpacket.__name__ in _SCALING and func._overloadname != "List"
 
     def step(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor] | None:
@@ -232,13 +238,20 @@ def _foreach_on_stored(func: Callable) -> Callable:
             refuse_read_only(name, a)
             if not scales:
                 writing.refuse_repeated(name, a)
+        dense = []
 
-        def plain(x: object) -> object:
-            if isinstance(x, list | tuple) and len(x) == len(tensors):
-                return [_pair(y, a, func) for y, a in zip(x, tensors, strict=True)]
-            return x
+        def plain(x: object, is_state: bool = False) -> object:
+            if not isinstance(x, list | tuple) or len(x) != len(tensors):
+                return x
+            found = [_pair(y, a) for y, a in zip(x, tensors, strict=True)]
+            if is_state:
+                taken = zip(tensors, x, found, strict=True)
+                dense.extend(t for t in taken if t[2] is not t[1] and not isinstance(t[1], SparseTensor))
+            return found
 
-        made = func(plain(tensors), *map(plain, args), **{k: plain(x) for k, x in kwargs.items()})
+        made = func(*map(plain, (tensors, *args), states), **{k: plain(x) for k, x in kwargs.items()})
+        for a, x, values in dense:
+            writing.put_back(a, x, values)
         for a in changed:
             _changed(a)
         if made is None:
@@ -287,7 +300,7 @@ for _name in (
     STRUCTURAL.update({f: _on_stored(f) for f in _overloads(_name)})
 _UNSCALE = "_amp_foreach_non_finite_check_and_unscale_"
 _SCALING = {_UNSCALE, *(f"_foreach_{name}_" for name in ("copy", "div", "mul", "neg", "zero"))}
-_LISTS = "abs add addcdiv addcmul div lerp maximum mul neg pow reciprocal sqrt sub"
+_LISTS = "abs add addcdiv addcmul div lerp maximum mul neg pow reciprocal sign sqrt sub"
 for _name in (
     *(f"_foreach_{name}" for name in _LISTS.split()),
     *(f"_foreach_{name}_" for name in (*_LISTS.split(), "clamp_min", "clamp_max", "zero", "copy")),

@@ -33,6 +33,7 @@ from ..functions import (
 )
 from ..tensor import conversion, index, join, layouts, rearrange
 from ..tensor.sparsetensor import ALONE, HANDLERS, SparseTensor, partwise
+from ..tensor.values import needs_grad
 from . import dispatch, distributed
 
 _HOMES = (torch, torch.Tensor)
@@ -165,9 +166,19 @@ _put(SparseTensor.values, "_values")
 _put(lambda input: input._val.shape[0], "_nnz")
 _put(lambda input, coalesced: input, "_coalesced_")  # the format says whether it is
 
+
 # ---- indexing and joining ----
+@partwise
+def _setitem(a: torch.Tensor, at: object, value: object) -> None:
+    """``A[at] = value``; a mask in the step of an optimizer, as Rprop's, is one of stored values."""
+    masked = at.__class__ is torch.Tensor and at.dtype == torch.bool and isinstance(a, SparseTensor)
+    if masked and at.shape == a.shape and _torch.caller().startswith("torch.optim."):
+        at = a.detach()._with_values(writing.gather(a, at))
+    index.setitem(a, at, value)
+
+
 HANDLERS[torch.Tensor.__getitem__] = index.getitem
-HANDLERS[torch.Tensor.__setitem__] = index.setitem
+HANDLERS[torch.Tensor.__setitem__] = _setitem
 HANDLERS[torch.Tensor.__iter__] = lambda a: iter(index.unbind(a))
 for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
     _put(getattr(index, _name), _name)
@@ -463,7 +474,13 @@ def _zeros_like(
 ) -> SparseTensor:
     if torch.device(device or "cpu").type != "cpu":
         raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
-    if _torch.caller() == "torch.nn.utils.prune":  # a mask, in which it sets whole rows or columns
+    caller = _torch.caller()
+    if caller == "torch.optim._muon":
+        raise NotImplementedError(
+            "torch.optim.Muon steps on all of a matrix, and only what a SparseTensor stores can change: hold "
+            "A.to_dense() as its parameter, or take another optimizer"
+        )
+    if caller == "torch.nn.utils.prune":  # a mask, in which it sets whole rows or columns
         return input._val.new_zeros(input.shape, dtype=dtype)
     zeros = dispatch.filled(input, 0, dtype)
     return zeros.requires_grad_() if requires_grad else zeros
@@ -486,14 +503,28 @@ def _dense_like(f: Callable) -> Callable:
 
 @partwise
 def _full_like(input: SparseTensor, fill_value: float, **options: object) -> torch.Tensor:
-    """Zeros keep the structure."""
+    """Zeros keep the structure, and so does what an optimizer begins with."""
     if fill_value == 0:
         return _zeros_like(input, **options)
+    if _torch.caller().startswith("torch.optim."):
+        return dispatch.filled(input, fill_value, options.get("dtype"))
     return _dense_like(torch.full_like)(input, fill_value, **options)
 
 
 _put(_full_like, "full_like")
-_put(lambda input, value: _full_like(input, value), "fill")
+
+
+@partwise
+def _fill(input: SparseTensor, value: float) -> torch.Tensor:
+    """``torch.fill``: recorded, as torch does, though its gradient is zero."""
+    if not needs_grad(input):
+        return _full_like(input, value)
+    if isinstance(value, int | float) and value == 0:
+        return input._with_values(torch.fill(input.values(), 0))
+    return torch.fill(input.to_dense(), value)
+
+
+_put(_fill, "fill")
 for _name in ("ones_like", "rand_like", "randn_like", "randint_like"):
     _put(_dense_like(getattr(torch, _name)), _name)
 

@@ -47,6 +47,8 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
     if torch.is_grad_enabled() and _torch.any_requires_grad(a, x):
         if out is not None or x.__class__ not in _torch.PLAIN or a._ndim != 2 or not _C.plain():
             return NotImplemented
+        if x.layout is not torch.strided:  # a sparse tensor of torch, which is converted first
+            return NotImplemented
         if len(a._names) == 1 or is_composed(a._fmt):  # dense levels; parts
             return NotImplemented
         return recorded_product(a, x, kind) if 0 < x.dim() < 3 and not x.is_neg() else NotImplemented

@@ -111,8 +111,16 @@ def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tenso
     return _broadcast_product(left, right, "dense")
 
 
-def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+def linear(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    *,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
     """``F.linear`` with a sparse weight [out, in], or sparse input: input [..., in] -> [..., out]."""
+    if out is not None:
+        return written(out, linear(input, weight, bias))
     x = input
     if getattr(x, "is_nested", False) and x.layout is torch.strided:
         return torch.nested.as_nested_tensor([linear(part, weight, bias) for part in x.unbind()])
@@ -410,7 +418,10 @@ def matrix_power(input: SparseTensor, n: int) -> SparseTensor:
             f"and n={n}"
         )
     if n == 0:
-        return torch.diag(sparse(torch.ones(input.shape[0], dtype=input.dtype, device="cpu")))
+        ones = torch.ones(input.shape[0], dtype=input.dtype, device="cpu")
+        if needs_grad(input):  # recorded, as torch does, though its gradient is zero
+            ones = torch.fill(torch.diagonal(input).to_dense(), 1)
+        return torch.diag(sparse(ones))
     if n == 1:
         return input.clone()
     half = input if n < 4 else matrix_power(input, n // 2)

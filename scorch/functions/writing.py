@@ -55,6 +55,14 @@ def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
     return values if there is None else values.masked_fill(~there, 0)
 
 
+def put_back(a: SparseTensor, b: torch.Tensor, values: torch.Tensor) -> None:
+    """Writes values in A's storage order to its stored places in a dense tensor, as ``gather`` took them."""
+    indices, there = coordinates(a)
+    if there is not None:
+        indices, values = indices[:, there], values[there]
+    b.index_put_(tuple(indices), values)
+
+
 def looked_up(a: SparseTensor, x: SparseTensor) -> torch.Tensor:
     """The values of x at A's stored places, in storage order; 0 where x has none, and in padding."""
     indices, there = coordinates(a)

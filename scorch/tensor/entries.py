@@ -373,7 +373,7 @@ def placed(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
         return build(canonical(*e), format, index_dtype)
     _torch.count_elements(e.shape)
     made = _packed(e, fitting(format, e.shape), fitting_index(index_dtype, e.shape, e.values.shape[0]))
-    shared = _torch.address(made._val) == _torch.address(e.values)
+    shared = e.values.shape[0] and _torch.address(made._val) == _torch.address(e.values)  # nothing has none
     return made._with_values(made._val.clone()) if shared else made
 
 

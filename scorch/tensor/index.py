@@ -39,8 +39,10 @@ from .picking import picked
 from .sparsetensor import SINGLE, SparseTensor, partwise, sound
 from .values import assemble, needs_grad, refuse_read_only
 
-
 # ---- what an index says ----
+_MASKS = (torch.bool, torch.uint8)  # uint8 as torch has it, of old
+
+
 def positions(name: str, index: torch.Tensor, extent: int, wraps: bool = False) -> torch.Tensor:
     """An index of a function of torch as int64, in range; wraps: numbers below zero count from the end."""
     if index.dtype not in (torch.int32, torch.int64):
@@ -53,7 +55,7 @@ def positions(name: str, index: torch.Tensor, extent: int, wraps: bool = False) 
 
 def as_selection(item: object, extent: int, dim: int) -> Selection:
     """An int in range, a slice with a positive step, or int64 coordinates in range."""
-    if isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype != torch.bool:
+    if isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype not in _MASKS:
         item = item.item()
     if isinstance(item, Integral) and not isinstance(item, bool):
         at = item if isinstance(item, torch.SymInt) else int(item)
@@ -75,13 +77,16 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
     item = _torch.as_tensor(item)
     if item.numel() == 0 and item.dtype.is_floating_point:
         item = item.long()
-    if item.dtype in (torch.bool, torch.uint8) and item.dim() == 1:
+    if item.dtype in _MASKS and item.dim() == 1:
         if item.numel() != extent:
             raise IndexError(f"mask of {item.numel()} for dimension {dim} of extent {extent}")
         return places(item != 0)
-    if item.dtype == torch.bool and not item.dim():
-        raise IndexError("True and False would make a new dimension, of 1 or 0: use A[None] or A[None][:0]")
-    if item.dtype.is_floating_point or item.dtype in (torch.bool, torch.uint8):
+    if item.dtype in _MASKS and not item.dim():
+        number = "; for a number of uint8 call int(i)" * (item.dtype == torch.uint8)
+        raise IndexError(
+            f"True and False would make a new dimension, of 1 or 0: use A[None] or A[None][:0]{number}"
+        )
+    if item.dtype.is_floating_point or item.dtype in _MASKS:
         raise IndexError(f"expected integers or a mask as index of dimension {dim}, got {item.dtype}")
     item = item.long()
     if _torch.is_compiling():
