@@ -34,12 +34,13 @@ int sc_select_count(sc_selection *, int64_t *n, sc_err *);
 int sc_select_fill(const sc_selection *, sc_err *);
 void sc_select_close(sc_selection *);
 
-/* Entries that are named one by one. */
+/* Entries that are named one by one, or those of a diagonal. */
 typedef struct {
     sc_dtype itype;
     const void *pos, *crd; /* coordinates ascend in each row */
     int64_t rows, n;
-    const int64_t *row, *column; /* [n] */
+    const int64_t *row, *column; /* [n], or null: the diagonal from here on: */
+    int64_t first_row, first_column;
     int64_t *place; /* [n], of the entry at this row and column, -1: there is none; or null, and */
     const void *val;
     size_t size; /* bytes of a value */

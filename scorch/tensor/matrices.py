@@ -1,4 +1,4 @@
-"""Matrices of csr and csc by the extension: rows and columns of one, its triangles, several side by side."""
+"""Matrices of csr and csc by the extension: rows, columns, triangles, diagonals, several side by side."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 from .. import _C, _torch
 from .common import MOVED
 from .cutting import Place, Selection, cut, is_whole, length
-from .entries import fitting_index, is_listed, is_longer, kept_format
+from .entries import fitting_index, is_listed, is_longer, kept_format, padded_at
 from .format import layout
 from .sparsetensor import SparseTensor, core_of, sound
-from .values import assemble, in_a_row, needs_grad
+from .values import assemble, in_a_row, needs_grad, plain_values
 from .wrapping import fresh
 
 Arrays = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # pos, crd and values
@@ -92,6 +92,23 @@ def triangle(a: SparseTensor, side: int, offset: int) -> SparseTensor:
     turned = a._fmt == "csc"
     across = (-side, -offset) if turned else (side, offset)
     return _matrix(a._fmt, a._shape, _selected(*_arrays(a), None, across, a._shape[not turned]))
+
+
+def diagonal_from(a: SparseTensor, row: int, column: int, n: int) -> torch.Tensor:
+    """The n entries of csr or csc from one on along its diagonal, zeros where nothing is stored."""
+    values = plain_values(a)
+    if values is None or values.dtype not in MOVED:
+        return padded_at(a.values(), places_of_diagonal(a, row, column, n), 0)
+    return _C.diagonal(*sound(a)._arrays()[:2], *_along(a, row, column), n, values)
+
+
+def places_of_diagonal(a: SparseTensor, row: int, column: int, n: int) -> torch.Tensor:
+    """Where their values are, -1: nowhere."""
+    return _C.diagonal(*sound(a)._arrays()[:2], *_along(a, row, column), n)
+
+
+def _along(a: SparseTensor, row: int, column: int) -> tuple[int, int]:
+    return (column, row) if a._fmt == "csc" else (row, column)
 
 
 def widened(a: SparseTensor, before: Sequence[int], shape: Sequence[int]) -> SparseTensor:
