@@ -41,7 +41,9 @@ typedef struct {
     int64_t rows, n;
     const int64_t *row, *column; /* [n], or null: the diagonal from here on: */
     int64_t first_row, first_column;
-    int64_t *place; /* [n], of the entry at this row and column, -1: there is none; or null, and */
+    /* [n], of the entry at this row and column, -1: there is none, of a diagonal -1 less the place that it would come
+     * before; or null, and */
+    int64_t *place;
     const void *val;
     size_t size; /* bytes of a value */
     void *out;   /* [n], the value there, or zero */

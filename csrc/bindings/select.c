@@ -222,7 +222,7 @@ static int read_sought(const sc_state *s, PyObject *const *x, sc_sought *out)
     return are_csr(&pos, &crd, out);
 }
 
-/* The values at what is sought, zero where there is none; without values, their places, or -1. */
+/* The values at what is sought, zero where there is none; without values, their places, or below zero. */
 static PyObject *found(const sc_state *s, sc_sought *t, PyObject *values)
 {
     sc_borrowed val = {0};
@@ -420,8 +420,7 @@ PyMethodDef sc_select_methods[] = {
      "below"},
     {"diagonal", module_diagonal, METH_VARARGS,
      "diagonal(pos, crd, row, column, n, values) -> n values from there on along the diagonal, zero where "
-     "there "
-     "is none; without values, their places, or -1"},
+     "there is none; without values, their places, or -1 less the place that one would come before"},
     {"merged", module_merged, METH_VARARGS,
      "merged(keys, keys) -> (where each of the first is among all, where each of the second is, how many "
      "there are); keys are vectors of int64, ascending"},

@@ -434,7 +434,7 @@ SC_INLINE void find_range(const sc_sought *s, int64_t begin, int64_t end, sc_dty
         const int64_t p = seek_in_row(s, lo, hi, c, stored, itype);
         const bool there = p < hi && sc_index(s->crd, itype, p) == c;
         if (s->place)
-            s->place[i] = there ? p : -1;
+            s->place[i] = there ? p : s->row ? -1 : -1 - p;
         else if (there)
             sc_value_move(s->out, i, s->val, p, size);
         else

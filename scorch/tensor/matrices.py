@@ -103,8 +103,30 @@ def diagonal_from(a: SparseTensor, row: int, column: int, n: int) -> torch.Tenso
 
 
 def places_of_diagonal(a: SparseTensor, row: int, column: int, n: int) -> torch.Tensor:
-    """Where their values are, -1: nowhere."""
+    """Where their values are; where there is none, -1 less the place that it would come before."""
     return _C.diagonal(*sound(a)._arrays()[:2], *_along(a, row, column), n)
+
+
+def with_diagonal(a: SparseTensor, row: int, column: int, values: torch.Tensor) -> SparseTensor:
+    """csr or csc with these values from an entry on along its diagonal; what is not there is put in."""
+    at, old, values = places_of_diagonal(a, row, column, values.shape[0]), a.values(), values.to(a.dtype)
+    new = at < 0
+    come = int(new.sum())
+    if not come:
+        return a._with_values(old.index_copy(0, at, values))
+    (pos, crd), (along, across) = sound(a)._arrays()[:2], _along(a, row, column)
+    index = fitting_index(pos.dtype, a._shape, crd.shape[0] + come)
+    passed = new.cumsum(0)  # how many came up to each
+    at = torch.where(new, -2 - at, at).add_(passed)
+    kept = torch.ones(crd.shape[0] + come, dtype=torch.bool, device="cpu").index_fill_(0, at[new], False)
+    made = kept.new_empty(kept.shape, dtype=index).masked_scatter_(kept, crd.to(index))
+    made[at] = torch.arange(across, across + at.shape[0], dtype=index, device="cpu")
+    pos = pos.to(index, copy=True)
+    behind = along + at.shape[0] + 1
+    pos[along + 1 : behind] += passed
+    pos[behind:] += come
+    values = old.new_zeros(kept.shape).masked_scatter(kept, old).index_copy(0, at, values)
+    return _matrix(a._fmt, a._shape, (pos, made, values))
 
 
 def _along(a: SparseTensor, row: int, column: int) -> tuple[int, int]:

@@ -281,6 +281,12 @@ def triu(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
     return _triangle(input, 1, diagonal)
 
 
+def diagonal_length(shape: Sequence[int], offset: int) -> int:
+    """Of a diagonal of a matrix."""
+    rows, columns = shape
+    return max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+
+
 def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> torch.Tensor:
     """``torch.diagonal``: of a matrix a dense vector, of more dimensions a SparseTensor."""
     n = input._ndim
@@ -288,7 +294,7 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     if dim1 == dim2:
         raise ValueError("diagonal: expected two dimensions, got one twice")
     rows, columns = input.shape[dim1], input.shape[dim2]
-    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    length = diagonal_length((rows, columns), offset)
     square = offset == 0 and rows == columns
     row, column = max(-offset, 0), max(offset, 0)
     if input._fmt in ("csr", "csc") and selects(input):
