@@ -40,7 +40,8 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
 }
 STEPS = ("test_steps", "test_slabs", "test_listed", "test_apart", "test_path", "test_tmp")
 PACKAGE = {  # instead of all that, the Python tests of files whose path begins so
-    "bindings/layouts": ("test_alone",),
+    "bindings/filled": ("test_filled",),
+    "bindings/layouts": ("test_alone", "test_filled"),
     "bindings/sample": ("test_dynamic",),
     "compiler/path/": STEPS,
     "compiler/expr/derive_shares": ("test_gradients",),
@@ -652,6 +653,13 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "whoever holds the values is not asked for": (
         "bindings/layouts.c", "if (alone == Py_True) now.version", "if (alone) now.version",
+    ),
+    "a dense matrix stays when values change": (
+        "bindings/layouts.c", "if (!d || !sc_digest_equal(d->seen.digest, now.digest)) return spread_again",
+        "if (!d) return spread_again",
+    ),
+    "the first row alone is looked through for what is not finite": (
+        "bindings/filled.c", "x->view.val + i * step, n, x->dtype);", "x->view.val, n, x->dtype);",
     ),
     "products at once of two types": ("bindings/sample.c", "x->t.dtype == w->t.dtype &&", ""),
     "products at once of extents that do not fit": ("bindings/sample.c", "a->dim[1] == b->dim[0] && ", ""),

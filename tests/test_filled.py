@@ -115,7 +115,7 @@ def test_a_layer_is_trained():
     core_of(twin._over(twin.values)).expect()
     mask = layer.weight.detach() != 0
     ours, theirs = (torch.optim.Adam(m.parameters(), lr=1e-2) for m in (twin, layer))
-    for step in range(14):
+    for _ in range(14):
         x = torch.randn(16, SIDE, dtype=torch.float64)
         for m, o in ((twin, ours), (layer, theirs)):
             o.zero_grad()
@@ -124,6 +124,27 @@ def test_a_layer_is_trained():
                 m.weight.grad *= mask
             o.step()
     torch.testing.assert_close(twin.weight.to_dense(), layer.weight.detach())
+
+
+def test_optimize_compares_and_plan_says_so():
+    a, x = scorch.sparse(matrix(), format="csr"), rows(64).mT.contiguous()
+    assert "dense matrix" not in a.plan(64)
+    calls = []
+    a.optimize(calls=[lambda a: calls.append(a @ x)])
+    assert len(calls) > 12
+    assert "as the dense matrix" in a.plan(64) and a.plan(64).steps[0].text == "out[i,k] = A[i,j] * B[j,k]"
+
+
+def test_what_is_to_repeat_does():
+    d, x = matrix() * 0.1, rows(64) * 0.1
+    a = many(d)
+    torch.use_deterministic_algorithms(True)
+    try:
+        first = F.linear(x, a)
+        assert all(torch.equal(F.linear(x, a), first) for _ in range(20))
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert not filled(a)
 
 
 def test_few_entries_have_no_dense_matrix():

@@ -42,10 +42,11 @@ typedef struct {
     PyObject *tensor_type, *parameter_type; /* exactly these two are plain tensors */
     PyObject *dual_level;                   /* dict that holds the forward-mode level */
     PyObject *readable;                     /* callable: see sc_bind_readable */
-    PyObject *alone;              /* callable: whether nothing but a tensor made here refers to its memory */
-    int64_t handed;               /* counts what may have let others write to values past their versions */
-    PyObject *swaps;              /* callable: whether modules swap tensors, which none may refer to */
-    bool validate;                /* structures before every use, not only where they changed */
+    PyObject *alone;   /* callable: whether nothing but a tensor made here refers to its memory */
+    int64_t handed;    /* counts what may have let others write to values past their versions */
+    PyObject *swaps;   /* callable: whether modules swap tensors, which none may refer to */
+    PyObject *repeats; /* callable: whether the same call is to give the same bits, whatever took longer */
+    bool validate;     /* structures before every use, not only where they changed */
     PyObject *guard[SC_MAXGUARD]; /* callables: anything but 0 or None means a mode is on */
     int nguard;
     const sc_dl_api *dl;
@@ -171,6 +172,21 @@ typedef struct {
     int64_t dim[2];
 } sc_slot;
 
+/* A product of a matrix by its entries, or as of a dense one; what both took. */
+typedef enum { SC_ENTRIES, SC_FILLED } sc_way;
+typedef struct {
+    float ns[2]; /* of each way */
+    int turns;
+} sc_pair;
+enum {
+    SC_FILLINGS = 4,
+    SC_SUMS = 12
+}; /* kinds of products; numbers of sums that share an entry, in powers of two */
+typedef struct {
+    int64_t generation; /* of the structure that was timed */
+    sc_pair pair[SC_FILLINGS][SC_SUMS];
+} sc_filling;
+
 typedef struct sc_derived sc_derived;
 typedef struct sc_core {
     PyObject ob_base;
@@ -196,7 +212,7 @@ typedef struct sc_core {
     uint16_t window; /* rows to sort by length together, 0: that does not pay */
     sc_often in_place;
     int64_t counted_of;
-    struct sc_filling *filling; /* of filled.c: null, or what products took both ways */
+    sc_filling *filling; /* of filled.c: null, or what products took both ways */
     sc_slot slot[SC_MAXSLOT];
     int nextslot;
 } sc_core;
@@ -276,18 +292,11 @@ sc_core *sc_core_spread(const sc_state *, sc_core *);
 void sc_core_unspread(sc_core *);
 
 /* ---- filled.c: products of a matrix of few zeros as of a dense one ---- */
-typedef enum { SC_ENTRIES, SC_FILLED } sc_way;
-typedef struct {
-    float ns[2]; /* of each way */
-    int turns;
-} sc_pair;
-enum { SC_FILLINGS = 4 };      /* kinds of products */
-bool sc_core_fills(sc_core *); /* whether both ways are worth a look */
-/* The times of products of a kind where so many sums share an entry; null: there is one way. Lives as long as the core. */
-sc_pair *sc_filled_pair(sc_core *, int kind, int64_t sums);
+int sc_core_fills(sc_core *); /* how many products of a kind it takes to compare both ways; 0: there is one */
+/* The times of products of a kind where so many sums share an entry, as long as the core lives; null: there is one way. */
+sc_pair *sc_filled_pair(const sc_state *, sc_core *, int kind, int64_t sums);
 sc_way sc_filled_turn(const sc_pair *);                        /* the next one to take */
 void sc_filled_note(sc_core *, sc_pair *, sc_way, int64_t ns); /* what it took */
-void sc_filled_forget(sc_core *);
 /* Whether a dense vector or matrix holds nothing but finite numbers, side by side in rows or columns. */
 bool sc_filled_finite(const sc_tensor *);
 /* out = a x, a summed over its dimension `inner`, as the dense matrix that it is; or out = x a if it is the last one. */

@@ -409,7 +409,7 @@ static PyObject *core_release(PyObject *self, PyObject *unused)
     sc_core *root = sc_core_root((sc_core *)self);
     sc_derived_drop(root);
     Py_CLEAR(root->shared_by);
-    sc_filled_forget(root);
+    if (root->filling) root->filling->generation = -1;
     root->often = 0;
     root->products = 0;
     Py_RETURN_NONE;
@@ -436,12 +436,6 @@ static PyObject *core_many(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return PyBool_FromLong(sc_core_root((sc_core *)self)->often);
-}
-
-static PyObject *core_fills(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return PyBool_FromLong(sc_core_fills((sc_core *)self));
 }
 
 static PyObject *core_shared(PyObject *self, PyObject *unused)
@@ -552,8 +546,6 @@ static PyMethodDef core_methods[] = {
     {"release", core_release, METH_NOARGS, "drops derived layouts, and what was counted"},
     {"expect", core_expect, METH_NOARGS, "says that products with it will be many: a layout of its own pays"},
     {"many", core_many, METH_NOARGS, "whether products with it are many, as was counted or said"},
-    {"fills", core_fills, METH_NOARGS,
-     "whether products with it are many and may be faster as those of a dense matrix"},
     {"blocks", core_blocks, METH_VARARGS,
      "blocks(side, share) -> (entries seen, blocks, entries in full ones)"},
     {"diagonals", core_diagonals, METH_NOARGS, "diagonals() -> entries that a diagonal of 16 rows has"},

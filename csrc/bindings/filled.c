@@ -11,7 +11,6 @@
 #include <string.h>
 
 enum {
-    SIZES = 12,      /* of the number of sums that share an entry, in powers of two */
     SHARE = 4,       /* places for each entry, at most; */
     SHARE_16 = 8,    /* of 16 bits, whose dense products are faster */
     LEAST = 1 << 16, /* entries of a matrix of which products take longer than asking the clock */
@@ -20,11 +19,6 @@ enum {
 };
 #define NEW .125F /* of a time that is longer than those before it, which is believed */
 
-struct sc_filling {
-    int64_t generation; /* of the structure that was timed */
-    sc_pair pair[SC_FILLINGS][SIZES];
-};
-
 static bool is_full(const sc_core *c)
 {
     const double places = (double)c->t.view.dim[0] * (double)c->t.view.dim[1];
@@ -32,30 +26,35 @@ static bool is_full(const sc_core *c)
     return c->t.view.nval >= LEAST && places <= share * (double)c->t.view.nval;
 }
 
-bool sc_core_fills(sc_core *c)
+int sc_core_fills(sc_core *c)
 {
     const sc_core *all = sc_core_root(c);
-    return all->often && sc_counted_as() != SC_COUNTS_AS_NEW && c->t.format.ndim == 2 && !c->t.view.perm &&
-           sc_dense_takes(c->t.dtype) && is_full(c);
+    const bool may = all->often && sc_counted_as() != SC_COUNTS_AS_NEW && c->t.format.ndim == 2 &&
+                     !c->t.view.perm && sc_dense_takes(c->t.dtype) && is_full(c);
+    return may ? 2 * (FIRST + TURNS) : 0;
 }
 
 /* ---- which of the two ---- */
-sc_pair *sc_filled_pair(sc_core *c, int kind, int64_t sums)
+static bool must_repeat(const sc_state *s)
+{
+    PyObject *r = PyObject_CallNoArgs(s->repeats);
+    const bool must = r != Py_False;
+    if (!r) PyErr_Clear();
+    Py_XDECREF(r);
+    return must;
+}
+
+sc_pair *sc_filled_pair(const sc_state *s, sc_core *c, int kind, int64_t sums)
 {
     sc_core *all = sc_core_root(c);
     int size = 0;
-    if (!sc_core_fills(c)) return NULL;
-    while (size < SIZES - 1 && sums >> (size + 1)) size++;
+    if (!sc_core_fills(c) || must_repeat(s)) return NULL;
+    while (size < SC_SUMS - 1 && sums >> (size + 1)) size++;
     if (!all->filling) all->filling = sc_zalloc(sizeof *all->filling);
     if (!all->filling) return NULL;
     if (all->filling->generation != all->generation) memset(all->filling, 0, sizeof *all->filling);
     all->filling->generation = all->generation;
     return &all->filling->pair[kind][size];
-}
-
-void sc_filled_forget(sc_core *root)
-{
-    if (root->filling) memset(root->filling, 0, sizeof *root->filling);
 }
 
 static bool is_compared(const sc_pair *p) { return p->turns >= 2 * (FIRST + TURNS); }
@@ -67,11 +66,11 @@ sc_way sc_filled_turn(const sc_pair *p)
 }
 
 /* Of all that was compared entries took less time, and nothing else is being compared. */
-static bool is_idle(const struct sc_filling *f)
+static bool is_idle(const sc_filling *f)
 {
     const sc_pair *p = f->pair[0];
     bool idle = true;
-    for (int i = 0; i < SC_FILLINGS * SIZES; i++)
+    for (int i = 0; i < SC_FILLINGS * SC_SUMS; i++)
         idle &= !p[i].turns || (is_compared(&p[i]) && sc_filled_turn(&p[i]) == SC_ENTRIES);
     return idle;
 }

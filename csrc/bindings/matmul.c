@@ -294,7 +294,7 @@ static PyObject *multiply(product *p)
     if (got != want) return mismatch(p->core->t.view.dim, got, want);
     int64_t columns = x->format.ndim == 1 ? 1 : x->view.dim[!p->sparse];
     sc_core_count(p->core, (double)p->core->t.view.nval * (double)(sc_max(columns, SC_FEW)));
-    sc_pair *pair = sc_filled_pair(p->core, p->kind, columns);
+    sc_pair *pair = sc_filled_pair(p->s, p->core, p->kind, columns);
     if (!pair) return by_entries(p);
     const int64_t start = sc_now();
     const sc_way way = sc_filled_turn(pair);
@@ -349,7 +349,17 @@ static PyObject *plain(PyObject *module, PyObject *unused)
     return yes < 0 ? NULL : PyBool_FromLong(yes);
 }
 
+static PyObject *fills(PyObject *module, PyObject *core)
+{
+    if (Py_TYPE(core) != ((sc_state *)PyModule_GetState(module))->core_type)
+        return PyErr_Format(PyExc_TypeError, "expected fills(core)");
+    return PyLong_FromLong(sc_core_fills((sc_core *)core));
+}
+
 PyMethodDef sc_matmul_methods[] = {
+    {"fills", fills, METH_O,
+     "fills(core): how many products of a kind tell whether those of a dense matrix are faster; 0: they are "
+     "not"},
     {"plain", plain, METH_NOARGS, "whether nothing but plain eager arithmetic is going on"},
     {"matmul", (PyCFunction)(void (*)(void))matmul, METH_FASTCALL,
      "matmul(core, x, kind, out=None) -> tensor or NotImplemented; kind 0: A @ x, 1: x @ A, 2: x @ A.T, 3: "

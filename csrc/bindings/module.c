@@ -55,15 +55,17 @@ static PyObject *module_connect(PyObject *module, PyObject *args)
 {
     sc_state *s = PyModule_GetState(module);
     const char *path;
-    PyObject *tensor, *parameter, *capsule, *guards, *dual, *readable, *swaps, *alone;
+    PyObject *tensor, *parameter, *capsule, *guards, *dual, *readable, *swaps, *alone, *repeats;
     int threads, validate;
-    if (!PyArg_ParseTuple(args, "sOOOO!O!iOOOp", &path, &tensor, &parameter, &capsule, &PyTuple_Type, &guards,
-                          &PyDict_Type, &dual, &threads, &readable, &swaps, &alone, &validate))
+    if (!PyArg_ParseTuple(args, "sOOOO!O!iOOOOp", &path, &tensor, &parameter, &capsule, &PyTuple_Type,
+                          &guards, &PyDict_Type, &dual, &threads, &readable, &swaps, &alone, &repeats,
+                          &validate))
         return NULL;
     if (s->dl) Py_RETURN_NONE;
     s->readable = Py_NewRef(readable);
     s->swaps = Py_NewRef(swaps);
     s->alone = Py_NewRef(alone);
+    s->repeats = Py_NewRef(repeats);
     s->validate = validate;
     s->tensor_type = Py_NewRef(tensor);
     s->parameter_type = Py_NewRef(parameter);
@@ -311,7 +313,7 @@ static PyObject *module_fail_alloc(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
      "connect(library, Tensor, Parameter, exchange, guards, dual, threads, readable, swaps, alone, "
-     "validate)"},
+     "repeats, validate)"},
     {"configure", module_configure, METH_VARARGS,
      "configure(jit, cc, cflags, cache_dir, memory): bytes, as the environment has them"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
@@ -394,6 +396,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(s->dual_level);
     Py_VISIT(s->readable);
     Py_VISIT(s->swaps);
+    Py_VISIT(s->repeats);
     Py_VISIT(s->alone);
     Py_VISIT(s->sparse.type);
     Py_VISIT(s->sparse.core_of);
@@ -414,6 +417,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->dual_level);
     Py_CLEAR(s->readable);
     Py_CLEAR(s->swaps);
+    Py_CLEAR(s->repeats);
     Py_CLEAR(s->alone);
     for (; s->nguard; s->nguard--) Py_CLEAR(s->guard[s->nguard - 1]);
     Py_CLEAR(s->sparse.type);

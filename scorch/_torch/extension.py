@@ -69,6 +69,7 @@ def _connect() -> None:
         readable,
         torch.__future__.get_swap_module_params_on_conversion,
         is_alone,
+        torch._C._get_deterministic_algorithms,
         _VALIDATE in _asked(),
     )
     _C.configure(

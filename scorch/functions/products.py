@@ -9,7 +9,7 @@ from numbers import Number
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from ..tensor.format import is_composed, pads, repeats
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, expect_sparse, rank
@@ -138,7 +138,7 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
 def _affine(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor) -> torch.Tensor:
     one = x.shape[0] == 1  # a row is a vector
     core = weight.__dict__.get("_core")
-    if not one and core is not None and core.fills() and bias.shape == weight.shape[:1]:
+    if not one and core is not None and _C.fills(core) and bias.shape == weight.shape[:1]:
         return product(weight, x, LINEAR) + bias
     text = "Y[o] = X[i] * W[o,i] + b[o]" if one else "Y[n,o] = X[n,i] * W[o,i] + b[o]"
     given = (x[0] if one else x, weight, bias)

@@ -98,8 +98,15 @@ def is_sparse(x: object) -> bool:
 
 def expect_sparse(name: str, x: object) -> None:
     """Raises TypeError where an argument is no SparseTensor."""
-    if not isinstance(x, SparseTensor):
-        raise TypeError(f"{name}: expected a SparseTensor, got {type(x).__name__}: call scorch.sparse first")
+    if isinstance(x, SparseTensor):
+        return
+    if isinstance(x, torch.Tensor) and _torch.in_functorch() and _torch.is_wrapped(x):
+        raise TypeError(
+            f"{name}: expected a SparseTensor, got one of a batch of torch.vmap, or a dense tensor: there "
+            f"SparseTensors have torch's operators alone; write the batch as an index, as in "
+            f"scorch.einsum('bij,jk->bik', A, x), or map over their values"
+        )
+    raise TypeError(f"{name}: expected a SparseTensor, got {type(x).__name__}: call scorch.sparse first")
 
 
 def rank(x: torch.Tensor) -> int:
@@ -452,9 +459,10 @@ class SparseTensor(_Tensor):
         """Makes products with A fast that will be many; returns A, or A in a faster format if that is asked.
 
         Scorch counts products, and after a while uses layouts of A that take time to build but pay off. This
-        says at once that they will. Each call runs on A, once, or three times if it multiplies A with a
-        sparse matrix: its kernels are found or compiled, and the layouts derived from A and the structures of
-        sparse products are built and kept. A number says how many products will come; from 16 on the next
+        says at once that they will. Each call runs on A, once, three times if it multiplies A with a sparse
+        matrix, or a dozen times if A has so few zeros that it may be faster as a dense one: its kernels are
+        found or compiled, and the layouts derived from A and the structures of sparse products are built and
+        kept. A number says how many products will come; from 16 on the next
         ones build what they need, and attention under A looks at once for rows that see the same columns.
         ``A.memory()`` tells what layouts take, at most four times A, and ``A.release()`` drops them.
 
