@@ -34,13 +34,16 @@ int sc_select_count(sc_selection *, int64_t *n, sc_err *);
 int sc_select_fill(const sc_selection *, sc_err *);
 void sc_select_close(sc_selection *);
 
-/* Entries that are named one by one. */
+/* Entries that are named one by one, or those of a diagonal. */
 typedef struct {
     sc_dtype itype;
     const void *pos, *crd; /* coordinates ascend in each row */
     int64_t rows, n;
-    const int64_t *row, *column; /* [n] */
-    int64_t *place; /* [n], of the entry at this row and column, -1: there is none; or null, and */
+    const int64_t *row, *column; /* [n], or null: the diagonal from here on: */
+    int64_t first_row, first_column;
+    /* [n], of the entry at this row and column, -1: there is none, of a diagonal -1 less the place that it would come
+     * before; or null, and */
+    int64_t *place;
     const void *val;
     size_t size; /* bytes of a value */
     void *out;   /* [n], the value there, or zero */

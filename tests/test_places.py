@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from test_surface_functions import CUBES, FORMATS, cube, matrix, plain, same
 
 import scorch
+from scorch.functions import places
 
 ROWS, COLUMNS = torch.tensor([3, 0, 3]), torch.tensor([[1, 0, 5, 1], [0, 0, 2, 2]])
 SOURCE = torch.randn(8, 6, generator=torch.Generator().manual_seed(3)).double()
@@ -86,6 +87,28 @@ def test_writing_at_places(f):
 
 
 @pytest.mark.filterwarnings("ignore:The reduce argument of torch.scatter")
+@pytest.mark.parametrize("index_dtype", (torch.int32, torch.int64), ids=str)
+@pytest.mark.parametrize("format", ("csr", "csc"))
+@pytest.mark.parametrize("shape", ((7, 9), (9, 7), (300, 40), (1, 5), (0, 3)), ids=str)
+def test_a_diagonal_is_written_among_rows(shape, format, index_dtype, monkeypatch):
+    """Where it is stored by its places, and else put in; no coordinates are listed, and all else stays."""
+    monkeypatch.setattr(places, "entries", None)
+    g = torch.Generator().manual_seed(1)
+    d = torch.rand(shape, generator=g, dtype=torch.float64) * (torch.rand(shape, generator=g) < 0.3)
+    a = scorch.sparse(d, format, index_dtype=index_dtype).requires_grad_()
+    for offset in range(1 - min(shape[0], 5), min(shape[1], 5)):
+        s = torch.rand(d.diagonal(offset).shape, generator=g, dtype=torch.float64).requires_grad_()
+        once = torch.diagonal_scatter(a, s, offset)
+        twice = torch.diagonal_scatter(once, 2 * s, offset)  # it is there
+        turned = torch.diagonal_scatter(a, s, -offset, 1, 0)
+        assert once.format == a.format and once.index_dtype == index_dtype and twice.nnz == once.nnz
+        for made, values in ((once, s), (twice, 2 * s), (turned, s)):
+            assert torch.equal(made.to_dense(), torch.diagonal_scatter(d, values, offset))
+        got = torch.autograd.grad((twice * twice).sum(), [a, s])
+        assert torch.equal(got[1], 8 * s)
+        assert torch.equal(got[0].to_dense(), 2 * torch.diagonal_scatter(d, torch.zeros_like(s), offset))
+
+
 def test_scatter_that_reduces():
     for reduce in ("add", "multiply"):
         f = lambda a, reduce=reduce: torch.scatter(a, 1, COLUMNS, SOURCE, reduce=reduce)  # noqa: E731

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import scorch
-from scorch.tensor import conversion
+from scorch.tensor import conversion, rearrange
 from scorch.tensor import index as indexing
 from scorch.tensor import join as joining
 
@@ -469,6 +469,36 @@ def test_triangles_are_those_of_the_dense_twin(format):
                 got, want = getattr(a, name)(diagonal), getattr(d, name)(diagonal)
                 assert torch.equal(got.to_dense(), want), (shape, name, diagonal)
                 assert got.nnz <= a.nnz
+
+
+@pytest.mark.parametrize("dtype", (torch.float64, torch.bfloat16, torch.int8, torch.bool), ids=str)
+@pytest.mark.parametrize("index_dtype", (torch.int32, torch.int64), ids=str)
+@pytest.mark.parametrize("format", ("csr", "csc"))
+def test_diagonals_are_those_of_the_dense_twin(format, index_dtype, dtype):
+    g = torch.Generator().manual_seed(3)
+    for shape in ((6, 10), (10, 6), (1, 8), (300, 200), (0, 4)):
+        for density in (0.02, 0.4):  # rows of few, and of many
+            d = (torch.rand(shape, generator=g) * 9).to(dtype) * (torch.rand(shape, generator=g) < density)
+            a = scorch.sparse(d, format, index_dtype=index_dtype)
+            for offset in range(-min(shape[0], 7), min(shape[1], 7)):
+                assert torch.equal(a.diagonal(offset), d.diagonal(offset)), (shape, offset)
+                assert torch.equal(a.diagonal(offset, 1, 0), d.diagonal(offset, 1, 0)), (shape, offset)
+
+
+@pytest.mark.parametrize("format", ("csr", "csc"))
+@pytest.mark.parametrize("offset", (0, 2, -3))
+def test_diagonals_are_one_pass_and_differentiable(format, offset, monkeypatch):
+    g = torch.Generator().manual_seed(2)
+    a = scorch.sparse((torch.rand(7, 9, generator=g) < 0.4).double(), format)
+    x = torch.rand(a.nnz, generator=g, dtype=torch.float64).requires_grad_()
+    want = a._with_values(x).to_dense().diagonal(offset)
+    of = lambda v: a._with_values(v).diagonal(offset)  # noqa: E731
+    with monkeypatch.context() as m:
+        m.setattr(rearrange.rooms.expressions, "einsum", None)
+        assert torch.equal(of(x), want)
+    assert torch.autograd.gradcheck(of, x, check_forward_ad=True) and torch.autograd.gradgradcheck(of, x)
+    both = torch.stack([x, 2 * x]).detach()
+    assert torch.equal(torch.func.vmap(of)(both), torch.stack([of(v) for v in both]))
 
 
 @pytest.mark.parametrize("name", ("tril", "triu"))

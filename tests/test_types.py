@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import scorch
+from scorch.functions import reduce
 
 TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
 ERROR = {torch.float16: 2e-3, torch.bfloat16: 1e-2, torch.float32: 1e-5, torch.float64: 1e-12}
@@ -233,3 +234,21 @@ def test_index_types_of_files(tmp_path):
         file.write_text(f"in A: f32 csr {name} (4, 4)\nb[i] = A[i,j]\n")
         done = native.run(native.core().scorchc(), "--emit=index", file)
         assert done.returncode and f"indices of type {want}, expected int32 or int64" in done.stderr
+
+
+@pytest.mark.parametrize("format", ("csr", "csc"))
+@pytest.mark.parametrize(
+    "dtype", (torch.float32, torch.float64, torch.int32, torch.int64, torch.bfloat16), ids=str
+)
+def test_what_is_not_zero_is_counted_in_one_pass(dtype, format, monkeypatch):
+    """Of values of a type that counts as far; NaN is counted, stored zeros are not."""
+    d = torch.tensor([[1, 0, 2, 3], [0, 0, 0, 0], [4, 5, 6, 7]]).to(dtype)
+    a = scorch.sparse(d, format)
+    stored = a.values().clone()
+    stored[:2] = torch.tensor([0, float("nan") if dtype.is_floating_point else 1]).to(dtype)
+    a = a._with_values(stored)
+    d, dim = a.to_dense(), int(format == "csr")
+    if dtype != torch.bfloat16:
+        monkeypatch.setattr(reduce, "sum_", None)
+    for f in (torch.count_nonzero, torch.any, torch.all):
+        assert torch.equal(f(a, dim), f(d, dim)), f

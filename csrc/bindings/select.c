@@ -222,33 +222,53 @@ static int read_sought(const sc_state *s, PyObject *const *x, sc_sought *out)
     return are_csr(&pos, &crd, out);
 }
 
-/* sought(pos, crd, rows, columns, values) -> the values there, zero where there is none; without values, their places, or
- * -1 */
+/* The values at what is sought, zero where there is none; without values, their places, or below zero. */
+static PyObject *found(const sc_state *s, sc_sought *t, PyObject *values)
+{
+    sc_borrowed val = {0};
+    sc_err e = {0};
+    if (values != Py_None && sc_bind_read_vector(s, values, &val)) return NULL;
+    const sc_dtype type = values == Py_None ? SC_I64 : val.t.dtype;
+    sc_dl_managed *m = sc_dense_alloc(s->dl, type, 1, &t->n);
+    if (!m) return sc_dense_nomem(type, 1, &t->n);
+    if (values == Py_None)
+        t->place = m->tensor.data;
+    else
+        t->val = val.t.view.val, t->size = sc_dtype_size(type), t->out = m->tensor.data;
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_select_find(t, &e);
+    Py_END_ALLOW_THREADS;
+    PyObject *made = sc_dense_object(s->dl, m);
+    if (!rc) return made;
+    Py_XDECREF(made);
+    return sc_bind_raise(s, &e);
+}
+
+/* sought(pos, crd, rows, columns, values) -> what was found there */
 static PyObject *module_sought(PyObject *module, PyObject *args)
 {
     const sc_state *s = PyModule_GetState(module);
     PyObject *x[4], *values = Py_None;
-    sc_borrowed val = {0};
     sc_sought t;
-    sc_err e = {0};
     if (!PyArg_ParseTuple(args, "OOOO|O", &x[0], &x[1], &x[2], &x[3], &values) || read_sought(s, x, &t))
         return NULL;
-    if (values != Py_None && sc_bind_read_vector(s, values, &val)) return NULL;
-    const sc_dtype type = values == Py_None ? SC_I64 : val.t.dtype;
-    sc_dl_managed *m = sc_dense_alloc(s->dl, type, 1, &t.n);
-    if (!m) return sc_dense_nomem(type, 1, &t.n);
-    if (values == Py_None)
-        t.place = m->tensor.data;
-    else
-        t.val = val.t.view.val, t.size = sc_dtype_size(type), t.out = m->tensor.data;
-    int rc;
-    Py_BEGIN_ALLOW_THREADS;
-    rc = sc_select_find(&t, &e);
-    Py_END_ALLOW_THREADS;
-    PyObject *place = sc_dense_object(s->dl, m);
-    if (!rc) return place;
-    Py_XDECREF(place);
-    return sc_bind_raise(s, &e);
+    return found(s, &t, values);
+}
+
+/* diagonal(pos, crd, row, column, n, values) -> what was found from there on along the diagonal */
+static PyObject *module_diagonal(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x[2], *values = Py_None;
+    long long row, column, n;
+    sc_borrowed pos, crd;
+    if (!PyArg_ParseTuple(args, "OOLLL|O", &x[0], &x[1], &row, &column, &n, &values) ||
+        sc_bind_read_vector(s, x[0], &pos) || sc_bind_read_vector(s, x[1], &crd))
+        return NULL;
+    sc_sought t = {.first_row = row, .first_column = column, .n = n};
+    if (n < 0) return sc_bind_refuse("expected no negative number of entries"), NULL;
+    return are_csr(&pos, &crd, &t) ? NULL : found(s, &t, values);
 }
 
 /* place(pos, crd, row, column) -> where the entry is, -1: there is none */
@@ -398,6 +418,9 @@ PyMethodDef sc_select_methods[] = {
     {"joined", module_joined, METH_VARARGS,
      "joined(list of (pos, crd, values or None, first column), below) -> (pos, crd, values): beside or "
      "below"},
+    {"diagonal", module_diagonal, METH_VARARGS,
+     "diagonal(pos, crd, row, column, n, values) -> n values from there on along the diagonal, zero where "
+     "there is none; without values, their places, or -1 less the place that one would come before"},
     {"merged", module_merged, METH_VARARGS,
      "merged(keys, keys) -> (where each of the first is among all, where each of the second is, how many "
      "there are); keys are vectors of int64, ascending"},

@@ -412,18 +412,33 @@ int sc_select_fill(const sc_selection *s, sc_err *e)
 }
 
 /* ---- entries ---- */
-SC_INLINE void find_range(const sc_sought *s, int64_t begin, int64_t end, sc_dtype itype)
+/* As sc_seek; of a short row of int32 EIGHT are looked at at once, whatever it has, if the matrix has as many behind. */
+SC_INLINE int64_t seek_in_row(const sc_sought *s, int64_t lo, int64_t hi, int64_t c, int64_t stored,
+                              sc_dtype itype)
 {
+    if (itype == SC_I64 || hi - lo > EIGHT || lo + EIGHT > stored || c != (int32_t)c)
+        return sc_seek(s->crd, itype, lo, hi, c);
+    const int32_t *crd = (const int32_t *)s->crd + lo, few = (int32_t)(hi - lo), near = (int32_t)c;
+    int32_t n = 0;
+    for (int32_t k = 0; k < (int32_t)EIGHT; k++) n += (crd[k] < near) & (k < few);
+    return lo + n;
+}
+
+SC_INLINE void find_range(const sc_sought *s, int64_t begin, int64_t end, sc_dtype itype, size_t size)
+{
+    const int64_t stored = sc_index(s->pos, itype, s->rows);
     for (int64_t i = begin; i < end; i++) {
-        const int64_t hi = sc_index(s->pos, itype, s->row[i] + 1), c = s->column[i];
-        const int64_t p = sc_seek(s->crd, itype, sc_index(s->pos, itype, s->row[i]), hi, c);
+        const int64_t row = s->row ? s->row[i] : s->first_row + i;
+        const int64_t c = s->column ? s->column[i] : s->first_column + i;
+        const int64_t lo = sc_index(s->pos, itype, row), hi = sc_index(s->pos, itype, row + 1);
+        const int64_t p = seek_in_row(s, lo, hi, c, stored, itype);
         const bool there = p < hi && sc_index(s->crd, itype, p) == c;
         if (s->place)
-            s->place[i] = there ? p : -1;
+            s->place[i] = there ? p : s->row ? -1 : -1 - p;
         else if (there)
-            memcpy((char *)s->out + (size_t)i * s->size, (const char *)s->val + (size_t)p * s->size, s->size);
+            sc_value_move(s->out, i, s->val, p, size);
         else
-            memset((char *)s->out + (size_t)i * s->size, 0, s->size);
+            memset((char *)s->out + (size_t)i * size, 0, size);
     }
 }
 
@@ -431,15 +446,17 @@ static void find_entries(void *arg, int lane, int64_t begin, int64_t end)
 {
     const sc_sought *s = arg;
     (void)lane;
-#define FIND(TYPE) find_range(s, begin, end, TYPE)
-    SC_BY_INDEX(s->itype, FIND);
+#define FIND(TYPE, SIZE) find_range(s, begin, end, TYPE, SIZE)
+    SC_BY_INDEX_AND_SIZE(s->itype, s->size, FIND);
 #undef FIND
 }
 
 int sc_select_find(const sc_sought *s, sc_err *e)
 {
     const sc_taken rows = {.n = s->n, .list = s->row, .step = 1};
-    const int rc = check_list(&rows, s->rows, e);
+    int rc = check_list(&rows, s->rows, e);
+    if (!s->row && s->n && (s->first_row < 0 || s->first_row + s->n > s->rows))
+        rc = out_of_range(e, s->first_row < 0 ? s->first_row : s->first_row + s->n - 1, s->rows);
     if (!rc) sc_parallel_ranges(sc_team_lanes(SOUGHT * (double)s->n), s->n, find_entries, (void *)s);
     return rc;
 }

@@ -29,8 +29,9 @@ from ..tensor.entries import (
     unravel,
 )
 from ..tensor.index import as_selection, axis, positions
+from ..tensor.matrices import selects, with_diagonal
 from ..tensor.picking import asked
-from ..tensor.rearrange import diagonal
+from ..tensor.rearrange import diagonal_length
 from ..tensor.sparsetensor import SparseTensor
 from .pointwise import expand
 from .running import beside_dense
@@ -324,9 +325,15 @@ def diagonal_scatter(
 ) -> torch.Tensor:
     """``torch.diagonal_scatter``, sparse."""
     dim1, dim2 = axis(dim1, input._ndim), axis(dim2, input._ndim)
-    wanted = tuple(diagonal(input, offset, dim1, dim2).shape)
+    if dim1 == dim2:
+        raise ValueError("diagonal_scatter: expected two dimensions, got one twice")
+    length = diagonal_length((input.shape[dim1], input.shape[dim2]), offset)
+    wanted = (*(n for d, n in enumerate(input.shape) if d not in (dim1, dim2)), length)
     if tuple(src.shape) != wanted:
         raise ValueError(f"diagonal_scatter: expected a source of {list(wanted)}, got {list(src.shape)}")
+    if input._fmt in ("csr", "csc") and selects(input) and not isinstance(src, SparseTensor):
+        place = max(-offset, 0), max(offset, 0)
+        return with_diagonal(input, *(place if dim1 < dim2 else place[::-1]), src)
     e, s = entries(input), _all(src)
     rest = iter(s.indices[:-1])
     place = {dim1: s.indices[-1] + max(-offset, 0), dim2: s.indices[-1] + max(offset, 0)}

@@ -299,8 +299,25 @@ def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     values = _alone(input, dims)
     if values is not None:
         return _kept(values.count_nonzero(), dims, keepdim)
+    if _counts_in_one_pass(input, dims):
+        left, _, of = _reduced(input._ndim, tuple(dims), "max=").split()
+        found = evaluate(f"{left} += {of} != 0", A=input, format="dense")
+        return _kept(found.to(torch.int64), dims, keepdim)
     a = input._unique()
     return sum_(a._with_values(a.values() != 0), dim, keepdim)
+
+
+_EXACT = {  # up to which numbers of a type count by ones
+    torch.float32: 1 << 24, torch.float64: 1 << 53, torch.int32: (1 << 31) - 1, torch.int64: (1 << 63) - 1,
+}  # fmt: skip
+
+
+def _counts_in_one_pass(a: SparseTensor, dims: list[int]) -> bool:
+    """Whether a kernel counts, in the type of a, what lies together and is not zero."""
+    if plain_values(a) is None or is_composed(a._fmt) or not _leaves_dense(a, dims):
+        return False
+    together = layout(a._fmt, a._ndim).levels[-1][2] in dims
+    return together and _sized(a, dims) <= _EXACT.get(a._val.dtype, -1)
 
 
 # ---- extremes and products ----

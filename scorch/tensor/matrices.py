@@ -1,4 +1,4 @@
-"""Matrices of csr and csc by the extension: rows and columns of one, its triangles, several side by side."""
+"""Matrices of csr and csc by the extension: rows, columns, triangles, diagonals, several side by side."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 from .. import _C, _torch
 from .common import MOVED
 from .cutting import Place, Selection, cut, is_whole, length
-from .entries import fitting_index, is_listed, is_longer, kept_format
+from .entries import fitting_index, is_listed, is_longer, kept_format, padded_at
 from .format import layout
 from .sparsetensor import SparseTensor, core_of, sound
-from .values import assemble, in_a_row, needs_grad
+from .values import assemble, in_a_row, needs_grad, plain_values
 from .wrapping import fresh
 
 Arrays = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # pos, crd and values
@@ -92,6 +92,45 @@ def triangle(a: SparseTensor, side: int, offset: int) -> SparseTensor:
     turned = a._fmt == "csc"
     across = (-side, -offset) if turned else (side, offset)
     return _matrix(a._fmt, a._shape, _selected(*_arrays(a), None, across, a._shape[not turned]))
+
+
+def diagonal_from(a: SparseTensor, row: int, column: int, n: int) -> torch.Tensor:
+    """The n entries of csr or csc from one on along its diagonal, zeros where nothing is stored."""
+    values = plain_values(a)
+    if values is None or values.dtype not in MOVED:
+        return padded_at(a.values(), places_of_diagonal(a, row, column, n), 0)
+    return _C.diagonal(*sound(a)._arrays()[:2], *_along(a, row, column), n, values)
+
+
+def places_of_diagonal(a: SparseTensor, row: int, column: int, n: int) -> torch.Tensor:
+    """Where their values are; where there is none, -1 less the place that it would come before."""
+    return _C.diagonal(*sound(a)._arrays()[:2], *_along(a, row, column), n)
+
+
+def with_diagonal(a: SparseTensor, row: int, column: int, values: torch.Tensor) -> SparseTensor:
+    """csr or csc with these values from an entry on along its diagonal; what is not there is put in."""
+    at, old, values = places_of_diagonal(a, row, column, values.shape[0]), a.values(), values.to(a.dtype)
+    new = at < 0
+    come = int(new.sum())
+    if not come:
+        return a._with_values(old.index_copy(0, at, values))
+    (pos, crd), (along, across) = sound(a)._arrays()[:2], _along(a, row, column)
+    index = fitting_index(pos.dtype, a._shape, crd.shape[0] + come)
+    passed = new.cumsum(0)  # how many came up to each
+    at = torch.where(new, -2 - at, at).add_(passed)
+    kept = torch.ones(crd.shape[0] + come, dtype=torch.bool, device="cpu").index_fill_(0, at[new], False)
+    made = kept.new_empty(kept.shape, dtype=index).masked_scatter_(kept, crd.to(index))
+    made[at] = torch.arange(across, across + at.shape[0], dtype=index, device="cpu")
+    pos = pos.to(index, copy=True)
+    behind = along + at.shape[0] + 1
+    pos[along + 1 : behind] += passed
+    pos[behind:] += come
+    values = old.new_zeros(kept.shape).masked_scatter(kept, old).index_copy(0, at, values)
+    return _matrix(a._fmt, a._shape, (pos, made, values))
+
+
+def _along(a: SparseTensor, row: int, column: int) -> tuple[int, int]:
+    return (column, row) if a._fmt == "csc" else (row, column)
 
 
 def widened(a: SparseTensor, before: Sequence[int], shape: Sequence[int]) -> SparseTensor:

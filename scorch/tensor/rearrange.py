@@ -33,7 +33,7 @@ from .entries import (
 from .format import fills, layout
 from .index import axes, axis, index_select, narrow, select_all
 from .join import as_sparse, cat, common_types
-from .matrices import reorders, reshaped, reshapes, selects, triangle, widened
+from .matrices import diagonal_from, reorders, reshaped, reshapes, selects, triangle, widened
 from .sparsetensor import SparseTensor, rank
 from .values import assemble
 
@@ -281,6 +281,12 @@ def triu(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
     return _triangle(input, 1, diagonal)
 
 
+def diagonal_length(shape: Sequence[int], offset: int) -> int:
+    """Of a diagonal of a matrix."""
+    rows, columns = shape
+    return max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+
+
 def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> torch.Tensor:
     """``torch.diagonal``: of a matrix a dense vector, of more dimensions a SparseTensor."""
     n = input._ndim
@@ -288,11 +294,13 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     if dim1 == dim2:
         raise ValueError("diagonal: expected two dimensions, got one twice")
     rows, columns = input.shape[dim1], input.shape[dim2]
-    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    length = diagonal_length((rows, columns), offset)
     square = offset == 0 and rows == columns
+    row, column = max(-offset, 0), max(offset, 0)
+    if input._fmt in ("csr", "csc") and selects(input):
+        return diagonal_from(input if dim1 < dim2 else input.t(), row, column, length)
     if n == 2 and input.dtype in COMPUTED and (square or not _torch.in_graph()):
         if not square:
-            row, column = max(-offset, 0), max(offset, 0)
             input = (input if dim1 < dim2 else input.t())[row : row + length, column : column + length]
         return rooms.expressions.einsum("ii->i", input, format="dense")
     e, rest = entries(input), [d for d in range(n) if d not in (dim1, dim2)]
