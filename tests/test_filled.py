@@ -147,6 +147,15 @@ def test_what_is_to_repeat_does():
     assert not filled(a)
 
 
+@pytest.mark.parametrize("n", [0, 3])
+def test_of_other_formats_and_of_no_rows(n):
+    d, x = matrix(), rows(n)
+    for format in ("coo", "dense", "bitmask", "bsr(2,2)", "sell(8,64)", "ell(320)", "dcsr"):
+        a = many(d, format)
+        for _ in range(14):
+            torch.testing.assert_close(F.linear(x, a), F.linear(x, d), rtol=0, atol=0)
+
+
 def test_few_entries_have_no_dense_matrix():
     d, x = matrix(share=0.1), rows(64)
     a = many(d)

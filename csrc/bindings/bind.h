@@ -297,6 +297,7 @@ int sc_core_fills(sc_core *); /* how many products of a kind it takes to compare
 sc_pair *sc_filled_pair(const sc_state *, sc_core *, int kind, int64_t sums);
 sc_way sc_filled_turn(const sc_pair *);                        /* the next one to take */
 void sc_filled_note(sc_core *, sc_pair *, sc_way, int64_t ns); /* what it took */
+void sc_filled_give_up(sc_pair *);                             /* entries it is from now on */
 /* Whether a dense vector or matrix holds nothing but finite numbers, side by side in rows or columns. */
 bool sc_filled_finite(const sc_tensor *);
 /* out = a x, a summed over its dimension `inner`, as the dense matrix that it is; or out = x a if it is the last one. */

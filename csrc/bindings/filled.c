@@ -65,6 +65,9 @@ sc_way sc_filled_turn(const sc_pair *p)
     return p->ns[SC_FILLED] < p->ns[SC_ENTRIES] ? SC_FILLED : SC_ENTRIES;
 }
 
+void sc_filled_give_up(sc_pair *p)
+{ *p = (sc_pair){.ns[SC_FILLED] = INFINITY, .turns = 2 * (FIRST + TURNS)}; }
+
 /* Of all that was compared entries took less time, and nothing else is being compared. */
 static bool is_idle(const sc_filling *f)
 {
@@ -80,6 +83,7 @@ static bool is_idle(const sc_filling *f)
 void sc_filled_note(sc_core *c, sc_pair *p, sc_way way, int64_t taken)
 {
     const float ns = (float)taken, best = p->ns[way];
+    if (p->ns[SC_FILLED] == INFINITY) return;
     if (is_compared(p))
         p->ns[way] = ns < best ? ns : best + NEW * fminf(ns - best, best);
     else if (p->turns++ >= 2 * FIRST && (!best || ns < best))

@@ -272,13 +272,18 @@ static PyObject *by_entries(product *p)
     return y;
 }
 
-/* By the dense matrix; NotImplemented where that would not be the same. */
-static PyObject *filled(product *p)
+/* By the dense matrix; NotImplemented where that would not be the same, or there is no memory for it. */
+static PyObject *filled(product *p, sc_pair *pair)
 {
     const sc_tensor *x = &p->in[p->dense];
     if (!sc_filled_finite(x)) return Py_NewRef(Py_NotImplemented);
     sc_core *dense = sc_core_spread(p->s, p->core);
-    if (!dense) return NULL;
+    if (!dense) {
+        if (!PyErr_ExceptionMatches(PyExc_MemoryError)) return NULL;
+        PyErr_Clear();
+        sc_filled_give_up(pair);
+        return Py_NewRef(Py_NotImplemented);
+    }
     p->in[p->sparse] = dense->t;
     PyObject *y = run(p);
     Py_DECREF((PyObject *)dense);
@@ -298,7 +303,7 @@ static PyObject *multiply(product *p)
     if (!pair) return by_entries(p);
     const int64_t start = sc_now();
     const sc_way way = sc_filled_turn(pair);
-    PyObject *y = way == SC_FILLED ? filled(p) : by_entries(p);
+    PyObject *y = way == SC_FILLED ? filled(p, pair) : by_entries(p);
     if (y != Py_NotImplemented) return y ? sc_filled_note(p->core, pair, way, sc_now() - start), y : NULL;
     if (way == SC_ENTRIES) return y;
     Py_DECREF(y);

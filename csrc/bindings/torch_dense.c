@@ -32,7 +32,7 @@ static bool suits_onednn(const matrices *x)
 {
     enum { FEW = 12, CALL = 1 << 16, DEEP = 256, WIDE = 64, MANY = 1 << 24 };
     const int64_t least = sc_min(x->m, x->n), most = sc_max(x->m, x->n);
-    const bool few = least <= FEW && x->k * most >= CALL,
+    const bool few = least > 0 && least <= FEW && x->k * most >= CALL,
                many = x->k >= DEEP && x->n >= WIDE && least > FEW && x->m * x->n >= MANY / x->k;
     return torch.aoti_torch_cpu__linear_pointwise && x->dtype == SC_F32 && x->batch == 1 &&
            x->a_stride[1] == x->k && x->a_stride[2] == 1 && (few || many) && !sc_torch_is_swift();
