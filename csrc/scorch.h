@@ -299,6 +299,7 @@ typedef enum { SC_NOTED_NEST, SC_NOTED_ASKS, SC_NOTED_STEPS } sc_noted_kind; /* 
 /* Requests without a schedule that programs are asked for are noted from now on, beside the earlier ones or anew; or no
  * longer. Callers ask again for all of them. */
 void sc_note(bool on, bool anew);
+bool sc_is_noting(void);
 int sc_noted_count(void);
 int sc_note_often(int k); /* notes number k for operands that are multiplied often; -1: there is no room */
 const sc_request *sc_noted(int k, sc_noted_kind *);

