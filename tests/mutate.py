@@ -655,8 +655,7 @@ MUTATIONS = {  # name: file, text, replacement
         "bindings/layouts.c", "if (alone == Py_True) now.version", "if (alone) now.version",
     ),
     "a dense matrix stays when values change": (
-        "bindings/layouts.c", "if (!d || !sc_digest_equal(d->seen.digest, now.digest)) return spread_again",
-        "if (!d) return spread_again",
+        "bindings/layouts.c", "if (!same && sc_format_is_dense(f))", "if (!d && sc_format_is_dense(f))",
     ),
     "the first row alone is looked through for what is not finite": (
         "bindings/filled.c", "x->view.val + i * step, n, x->dtype);", "x->view.val, n, x->dtype);",

@@ -359,18 +359,22 @@ static sc_core *spread_again(const sc_state *s, sc_core *all, sc_core *c, const 
     return core;
 }
 
-static sc_core *derive_spread(const sc_state *s, sc_core *c, const sc_format *f)
+/* Whoever writes to the values, and however: what they were is known by a number, which is found anew unless nobody could
+ * have written. */
+static sc_core *derive_own(const sc_state *s, sc_core *c, const sc_format *f)
 {
     sc_core *all = sc_core_root(c);
     if (all != c && sc_core_refresh(s, all)) return NULL;
     sc_seen now = ask(s, c);
     sc_derived *d = *find(all, c, f, true);
-    if (!d || !unwritten(&d->seen, &now)) {
-        now.digest = fingerprint(c);
-        d = *find(all, c, f, true); /* other threads ran meanwhile */
-        if (!d || !sc_digest_equal(d->seen.digest, now.digest)) return spread_again(s, all, c, f, now);
-        d->seen = now;
-    }
+    if (d && unwritten(&d->seen, &now)) return (sc_core *)Py_NewRef((PyObject *)d->core);
+    now.digest = fingerprint(c);
+    d = *find(all, c, f, true); /* other threads ran meanwhile */
+    const bool same = d && sc_digest_equal(d->seen.digest, now.digest);
+    if (!same && sc_format_is_dense(f)) return spread_again(s, all, c, f, now);
+    if (!d) return own_first(s, all, c, f, now);
+    if (!same) return own_again(s, all, c, f, now);
+    d->seen = now;
     return (sc_core *)Py_NewRef((PyObject *)d->core);
 }
 
@@ -379,35 +383,22 @@ sc_core *sc_core_spread(const sc_state *s, sc_core *c)
     sc_format f;
     sc_err e = {0};
     if (sc_format_parse(&f, "dense", 2, &e)) return sc_bind_raise(s, &e), NULL;
-    return derive_spread(s, c, &f);
+    return derive_own(s, c, &f);
 }
 
-void sc_core_unspread(sc_core *c)
+/* Forgets the layouts that are so. */
+static void drop(sc_core *all, bool is_so(const sc_derived *))
 {
-    for (sc_derived **p = &sc_core_root(c)->derived; *p;)
-        if (sc_format_is_dense(&(*p)->core->t.format) && (*p)->source)
+    for (sc_derived **p = &all->derived; *p;)
+        if (is_so(*p))
             forget(p);
         else
             p = &(*p)->next;
 }
 
-/* Whoever writes to the values, and however: what they were is known by a number, which is found anew unless nobody could
- * have written. */
-static sc_core *derive_own(const sc_state *s, sc_core *c, const sc_format *f)
-{
-    if (sc_format_is_dense(f)) return derive_spread(s, c, f);
-    sc_core *all = sc_core_root(c);
-    if (all != c && sc_core_refresh(s, all)) return NULL;
-    sc_seen now = ask(s, c);
-    sc_derived *d = *find(all, c, f, true);
-    if (d && unwritten(&d->seen, &now)) return (sc_core *)Py_NewRef((PyObject *)d->core);
-    now.digest = fingerprint(c);
-    d = *find(all, c, f, true); /* other threads ran meanwhile */
-    if (!d) return own_first(s, all, c, f, now);
-    if (!sc_digest_equal(d->seen.digest, now.digest)) return own_again(s, all, c, f, now);
-    d->seen = now;
-    return (sc_core *)Py_NewRef((PyObject *)d->core);
-}
+static bool is_spread(const sc_derived *d) { return d->source && sc_format_is_dense(&d->core->t.format); }
+
+void sc_core_unspread(sc_core *c) { drop(sc_core_root(c), is_spread); }
 
 /* ---- products that go on and on ---- */
 static atomic_int counting;
@@ -420,14 +411,7 @@ sc_counting sc_counted_as(void) { return (sc_counting)atomic_load_explicit(&coun
 static int32_t often(const sc_core *all) { return sc_counted_as() == SC_COUNTS_AS_NEW ? 0 : all->often; }
 
 /* Slices that did not turn out as they were expected to. */
-static void drop_unpaid(sc_core *all)
-{
-    for (sc_derived **p = &all->derived; *p;)
-        if ((*p)->unpaid)
-            forget(p);
-        else
-            p = &(*p)->next;
-}
+static bool is_unpaid(const sc_derived *d) { return d->unpaid; }
 
 /* How many places have entries: 1: a quarter, 2: two of five. */
 static uint8_t fullness(const sc_tensor *t)
@@ -465,7 +449,7 @@ sc_often sc_core_often(sc_core *c)
 {
     sc_core *all = sc_core_root(c);
     if (!often(all)) return (sc_often){0};
-    if (all->shared < 0) drop_unpaid(all);
+    if (all->shared < 0) drop(all, is_unpaid);
     if (!all->shared || all->counted_of != all->generation) count(all, c);
     sc_often o = all->in_place;
     if (all->often <= 0) return o;
