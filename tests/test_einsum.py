@@ -476,3 +476,34 @@ def test_constants_that_float64_rounds():
 def test_more_dimensions_than_there_are():
     with pytest.raises(NotImplementedError, match="at most 8 dimensions, got 9: join some"):
         scorch.einsum("abcdefghi->a", torch.ones([2] * 9))
+
+
+@pytest.mark.parametrize(
+    "text, shapes",
+    [
+        ("ij,jk->ik", [(4, 5), (1, 3)]),
+        ("ij,jk->ik", [(4, 1), (5, 3)]),
+        ("ij,ij->i", [(4, 5), (1, 5)]),
+        ("ij,jk,ik->", [(4, 5), (1, 3), (4, 1)]),
+        ("ij,jk", [(4, 5), (5, 1)]),
+        ("...ij,...jk->...ik", [(4, 5), (2, 1, 3)]),
+    ],
+)
+@pytest.mark.parametrize("way", [torch.einsum, scorch.einsum, "compiled"])
+def test_extents_of_one_broadcast(text, shapes, way):
+    first, *others = (torch.randint(1, 5, shape).float() for shape in shapes)
+    first[0] = 0
+    a = scorch.sparse(first)
+    if way == "compiled":
+        torch._dynamo.reset()
+        way = torch.compile(lambda text, *xs: scorch.einsum(text, *xs), fullgraph=True, backend="eager")
+    for way_of in (way, way):  # the second time as the first
+        torch.testing.assert_close(way_of(text, a, *others), torch.einsum(text, first, *others))
+
+
+def test_extents_that_do_not_broadcast_are_refused_as_they_were_written():
+    a = scorch.sparse(torch.eye(3))
+    with pytest.raises(ValueError, match="the sparse operand is 3 x 3, and the dense one has 2 where 3"):
+        scorch.einsum("ij,jk->ik", a, torch.ones(2, 1))
+    with pytest.raises(ValueError, match="of extent 1, and dimension 1"):
+        scorch.einsum("ii->i", torch.ones(1, 3))

@@ -438,7 +438,7 @@ def test_nests_of_steps_over_parts_are_refused():
         (FORMATS[0], "B.0: ahead(8)", r"composed operand \(A.0, A.1\), got B.0"),
         (FORMATS[0], "ahead(8); A.1: ahead(8)", "in front of all directives .* got 'ahead"),
         (FORMATS[0], "A.1: tile(q: 4)", "q is no index of the expression"),
-        (FORMATS[0], "A.0: parallel()", r"no loops .* as 'parallel\(\)' asks"),
+        (FORMATS[0], "A.0: parallel()", r"no loops .* A\.0\[i,j\] .* as 'parallel\(\)' asks"),
         (FORMATS[0], "A.1: fast(8)", "expected order, parallel, .* got 'fast'"),
     ],
 )

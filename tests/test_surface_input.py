@@ -472,6 +472,24 @@ def test_gradients_reach_what_is_of_a_subclass():
             TypeError,
             "nested tensor",
         ),
+        (
+            lambda a: scorch.einsum("ij,j->i", a, torch.nested.nested_tensor([torch.ones(2)])),
+            TypeError,
+            "nested tensors hold several: pad them",
+        ),
+        (
+            lambda a: scorch.einsum(
+                "ij,j->i", a, torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+            ),
+            TypeError,
+            r"call .dequantize\(\) first",
+        ),
+        (
+            lambda a: scorch.evaluate("R[i,j] = a * A[i,j]", A=a, a=1j),
+            TypeError,
+            "expected real numbers and tensors, got 1j",
+        ),
+        (lambda a: scorch.evaluate(" "), ValueError, "expected an assignment, such as"),
     ],
 )
 def test_arguments_of_a_wrong_kind_are_named(f, error, match):

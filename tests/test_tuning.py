@@ -1,6 +1,7 @@
 """Sessions of tuning: what a function may do that is tuned, and what others find behind it."""
 
 import itertools
+import threading
 
 import pytest
 import torch
@@ -105,6 +106,27 @@ def test_tuning_inside_of_tuning_is_an_error():
     with pytest.raises(ValueError, match="got one that calls tune itself"):
         a.tune(lambda a: a.tune(lambda a: a @ x, seconds=1), seconds=1)
     assert a.tune(lambda a: a @ x, seconds=0.01).gain == 1
+
+
+def test_a_thread_that_tunes_inside_of_tuning_ends(monkeypatch):
+    _, a, x = operands()
+    monkeypatch.setattr(tune, "_PATIENCE", 0.1)
+    errors = []
+
+    def inner():
+        try:
+            a.tune(lambda a: a @ x, seconds=1)
+        except ValueError as error:
+            errors.append(str(error))
+
+    def waits(a):
+        thread = threading.Thread(target=inner)
+        thread.start()
+        thread.join()
+        return a @ x
+
+    assert a.tune(waits, seconds=0.1).gain == 1
+    assert errors and all("another thread's tuning does not end" in error for error in errors)
 
 
 @pytest.mark.parametrize("steady", (1, 5))

@@ -78,7 +78,9 @@ static int refuse_hidden(PyObject *x)
     PyErr_Clear();
     PyObject *type = PyObject_GetAttrString(x, "dtype"), *device = PyObject_GetAttrString(x, "device");
     const char *why = has(type, "is_complex") ? "complex numbers are not supported"
-                      : has(x, "is_meta")     ? "there are no numbers on it: make or load it on the CPU"
+                      : has(x, "is_nested") ? "nested tensors hold several: pad them, or take them one by one"
+                      : has(x, "is_quantized") ? "call .dequantize() first"
+                      : has(x, "is_meta")      ? "there are no numbers on it: make or load it on the CPU"
                       : !has(x, "is_cpu") ? "call .cpu() first"
                                           : "its memory cannot be reached, or not be written: inside of a "
                                             "transform of torch.func make SparseTensors of captured tensors";

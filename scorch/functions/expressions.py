@@ -7,6 +7,7 @@ found by the extension itself; what is left goes one of the ways of run.py.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from itertools import compress
 
 import torch
@@ -190,7 +191,7 @@ def einsum(
 
     Args:
         text: as in ``torch.einsum``, one letter an index: ``"ij,jk->ik"``; ``...`` stands for the dimensions
-            that have none, which broadcast.
+            that have none. Extents of 1 broadcast.
         operands: SparseTensors, dense tensors or torch sparse tensors, on the CPU; types promote as in torch.
         format: of the result; inferred where not given (sparse where the product is).
         schedule: how to run, as ``scorch.explain`` prints it; chosen where not given.
@@ -215,21 +216,37 @@ def einsum(
     if "..." in text:
         text, operands = with_letters(text, operands)
     how = format, schedule, implicit
+    if torch.compiler.is_dynamo_compiling():
+        return _einsum(*_left_out(notation.without_ones, text, operands), how, out)
+    try:
+        return _einsum(text, operands, how, out)
+    except ValueError:
+        plain, xs = _left_out(notation.without_ones, text, operands)
+        if plain == notation.einsum_text(text):
+            raise
+    return _einsum(plain, xs, how, out)
+
+
+def _einsum(text: str, operands: tuple, how: tuple, out: Out) -> torch.Tensor:
+    """An einsum with a letter for every dimension."""
     y = _einsum_product(text, operands, out) if how == _PLAINLY else NotImplemented
     if y is NotImplemented and out is None:
         y = _as_before(text, (), operands, how)
     if y is NotImplemented and how == _PLAINLY and len(operands) > 3:
         y = _with_repeated_operands(text, operands, out)
-    if y is not NotImplemented:
-        return y
-    return compute(text, (), operands, format, schedule, implicit, out)
+    return compute(text, (), operands, *how, out) if y is NotImplemented else y
+
+
+def _left_out(without: Callable, text: str, operands: tuple) -> tuple[str, tuple]:
+    """An einsum ``without`` some dimensions of extent 1, and operands that lack them."""
+    xs = operands_of(operands)
+    text, left_out = without(text, [tuple(x.shape) for x in xs])
+    return text, tuple([x.squeeze(tuple(dims)) if dims else x for x, dims in zip(xs, left_out, strict=True)])
 
 
 def with_letters(text: str, operands: tuple) -> tuple[str, tuple]:
     """An einsum with ``...`` as one without."""
-    xs = operands_of(operands)
-    text, left_out = notation.without_ellipses(text, [tuple(x.shape) for x in xs])
-    return text, tuple(x.squeeze(tuple(dims)) if dims else x for x, dims in zip(xs, left_out, strict=True))
+    return _left_out(notation.without_ellipses, text, operands)
 
 
 def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tensor:
@@ -351,6 +368,8 @@ def evaluate(
     y = _as_before(expression, names, given, (format, schedule, implicit)) if out is None else NotImplemented
     if y is not NotImplemented:
         return y
+    if not expression.strip():
+        raise ValueError("expected an assignment, such as y[i] = A[i,j] * x[j], got nothing")
     return compute(expression, names, given, format, schedule, implicit, out)
 
 

@@ -69,6 +69,29 @@ def without_ellipses(text: str, shapes: Sequence[Sequence[int]]) -> tuple[str, l
     return f"{','.join(written)}->{result.replace('...', ''.join(letters))}", left_out
 
 
+def without_ones(text: str, shapes: Sequence[Sequence[int]]) -> tuple[str, list[list[int]]]:
+    """An einsum string without the letters that an operand has with extent 1 and another with more.
+
+    Also the dimensions of operands that it leaves out: they broadcast, as in torch.
+    """
+    given, arrow, result = einsum_text(text).partition("->")
+    factors = given.split(",")
+    if [*map(len, factors)] != [*map(len, shapes)]:
+        return text, [[] for _ in shapes]
+    most: dict[str, int] = {}
+    for letter, n in zip("".join(factors), (n for shape in shapes for n in shape), strict=True):
+        most[letter] = n if most.get(letter, 1) == 1 else most[letter]
+    left_out = [
+        [d for d, n in enumerate(shape) if n == 1 != most[factor[d]] and factor.count(factor[d]) == 1]
+        for factor, shape in zip(factors, shapes, strict=True)
+    ]
+    written = (
+        "".join(c for d, c in enumerate(factor) if d not in dims)
+        for factor, dims in zip(factors, left_out, strict=True)
+    )
+    return f"{','.join(written)}{arrow}{result}", left_out
+
+
 @lru_cache(maxsize=4096)
 def named(text: str, names: tuple[str, ...]) -> str:
     """An einsum string as index notation; ``names`` says what each factor is called."""

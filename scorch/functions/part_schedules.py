@@ -112,3 +112,11 @@ def in_program(asked: Sequence[Asked], written: Sequence[str], apart: Apart) -> 
     return "; ".join(
         f"{known[operand, part]}: {_in_terms(said, apart.indices)}" for operand, part, said in asked
     )
+
+
+def in_own_words(message: str, written: Sequence[str], apart: Apart) -> str:
+    """What is said of the program over parts, of parts and indices as the user calls them: ``A.1[i,j]``."""
+    own = dict(apart.indices)
+    for name, (k, part) in zip(apart.names, apart.operands, strict=True):
+        own[name] = f"{written[k]}.{part}" if part >= 0 else name
+    return re.sub(r"[A-Za-z_]\w*", lambda word: own.get(word[0], word[0]), message)

@@ -23,7 +23,7 @@ from ..tensor.sparsetensor import SparseTensor, rank
 from ..tensor.values import kept, needs_grad, tracked, values_of
 from . import expressions, notation
 from .gradients import are_derivable, mask
-from .part_schedules import conversions, converts, in_program, is_printed, of_parts
+from .part_schedules import conversions, converts, in_own_words, in_program, is_printed, of_parts
 from .program import Asked, known_revealed, of_operand, program_of
 from .run import Out
 
@@ -211,7 +211,11 @@ def compute(
     apart, asked, of_each = _find(expression, names, xs, format, schedule, implicit)
     found = None
     if apart and (out is None or all(part < 0 for _, part, _ in apart.results)):
-        found = _in_steps(apart, xs, asked, of_each, out)
+        try:
+            found = _in_steps(apart, xs, asked, of_each, out)
+        except ValueError as error:
+            written = _letters(names, len(xs))
+            raise ValueError(in_own_words(str(error), written, apart)) from None
     if found is None and of_each:
         raise ValueError(_NO_PARTS)
     if found is None:

@@ -37,6 +37,8 @@ def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
     if x.__class__ is torch.Tensor and x.layout is torch.strided and not torch.compiler.is_dynamo_compiling():
         return x.resolve_neg() if x.is_neg() else x  # the commonest operand
     if isinstance(x, Number) and not _torch.is_foreign(x):
+        if isinstance(x, complex):
+            raise TypeError(f"expected real numbers and tensors, got {x}: complex numbers are not supported")
         return torch.tensor(x, dtype=dtype, device="cpu")
     if isinstance(x, Dynamic):
         return resolved(x)

@@ -41,6 +41,7 @@ _CONVERTED = 1.1  # what a layout must gain that each process makes anew
 _TURN = 2  # calls of a turn, at least
 _TOO_LONG = "calls take too long for the time given"
 _SLOW = 4.0  # times the default: not raced
+_PATIENCE = 10.0  # seconds beyond its time after which another tuning is not waited for
 _WAYS = min(4, os.cpu_count() or 1)  # compilations at a time
 _COUNTED, _UNCOUNTED, _AS_NEW = 0, 1, 2  # what becomes of products, and of those that were counted before
 _lock = threading.RLock()
@@ -486,21 +487,34 @@ def clear() -> int:
 
 
 # ---- the verbs ----
+_INSIDE = (
+    "tune: expected a function that does not tune, got one that calls tune itself, or another thread's tuning"
+    " does not end: tune what it does first, or leave that out"
+)
+
+
 def _tuned(on: On, operands: Sequence[SparseTensor], seconds: float) -> Report:
     if not isinstance(seconds, Real) or not seconds > 0:
         kind = ValueError if isinstance(seconds, Real) else TypeError
         raise kind(f"tune: expected a positive number of seconds, as in seconds=5, got {seconds!r}")
-    with _lock:
+    _take_turn()
+    try:
         if _open:  # by this thread, as others wait
-            raise ValueError(
-                "tune: expected a function that does not tune, got one that calls tune itself: tune what it "
-                "does first, or leave that out"
-            )
+            raise ValueError(_INSIDE)
         _open.append(session := _Session(on, operands, seconds))
         try:
             return session.run()
         finally:
             _open.clear()
+    finally:
+        _lock.release()
+
+
+def _take_turn() -> None:
+    """Waits for what other threads tune, but not for ever: that may be what waits for this one."""
+    while not _lock.acquire(timeout=1):
+        if any(race.clock() > session.end + _PATIENCE for session in _open):
+            raise ValueError(_INSIDE)
 
 
 def tune(
