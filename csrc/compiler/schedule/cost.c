@@ -90,16 +90,6 @@ static void advance(const Cost *c, Spot *s)
         place_advance(&s->known, c->p->tensor[k], c->p->tensor[k]->format.nlevel);
 }
 
-/* How many blocks of the index the loops around have cut apart: each visits its share of the entries. */
-static double blocks_around(const Cost *c, const Spot *at, Index ix)
-{
-    double blocks = 1;
-    for (int k = 0; k < at->nloop && ix.part == SC_WHOLE; k++)
-        if (at->loop[k].ix.var == ix.var && at->loop[k].ix.part == SC_DIV)
-            blocks *= extent(c, at->loop[k].ix);
-    return blocks;
-}
-
 /* Its turns are lanes that lie side by side. */
 static bool over_words(const Nest *n) { return n->kind == L_VEC && nest_over_words(n); }
 
@@ -133,7 +123,8 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
     const int id = prog_id(c->p, n->in), level = at->known.level[id];
     if (level == source_levels(n->in)) return 1;
-    const double all = fibre_met(c, at, n->in, level) / blocks_around(c, at, n->ix), e = extent(c, n->ix);
+    const double all = fibre_met(c, at, n->in, level) / cost_blocks_around(c, at, n->ix),
+                 e = extent(c, n->ix);
     const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
     if (n->by) {
         at->tile[id] = n->by;
@@ -351,11 +342,12 @@ static bool changes(const Spot *at, const Expr *e, int k)
     return (e->kid[0] && changes(at, e->kid[0], k)) || (e->kid[1] && changes(at, e->kid[1], k));
 }
 
-/* How often e is computed: what takes long, in front of the loops that leave it as it is. */
+/* How often e is computed: in front of vectors that leave it as it is, and what takes long in front of all such loops. */
 static double times_computed(const Spot *at, const Expr *e)
 {
+    const bool simple = op_info(e->op)->work == W_SIMPLE;
     int k = at->nloop - 1;
-    while (k >= 0 && op_info(e->op)->work != W_SIMPLE && !changes(at, e, k)) k--;
+    while (k >= 0 && !(simple && !at->loop[k].vec) && !changes(at, e, k)) k--;
     return k < 0 ? 1 : at->loop[k].trips / at->loop[k].lanes;
 }
 

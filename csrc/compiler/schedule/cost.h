@@ -46,6 +46,8 @@ static inline double lanes(const Cost *c) { return c->p->vector_bytes / (double)
 
 /* ---- cost_access.c ---- */
 bool cost_depends(const Spot *, const Expr *access, int var);
+/* How many blocks of the index the loops around have cut apart: each visits its share of the entries. */
+double cost_blocks_around(const Cost *, const Spot *, Index);
 double cost_work_bytes(const Cost *, const Tensor *work);
 /* What an access in a region of so many bytes costs, in accesses to the first cache. */
 double cost_by_size(const Cost *, double bytes);

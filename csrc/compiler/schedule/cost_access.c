@@ -16,6 +16,15 @@ bool cost_depends(const Spot *at, const Expr *e, int var)
     return false;
 }
 
+double cost_blocks_around(const Cost *c, const Spot *at, Index ix)
+{
+    double blocks = 1;
+    for (int k = 0; k < at->nloop && ix.part == SC_WHOLE; k++)
+        if (at->loop[k].ix.var == ix.var && at->loop[k].ix.part == SC_DIV)
+            blocks *= extent(c, at->loop[k].ix);
+    return blocks;
+}
+
 double cost_work_bytes(const Cost *c, const Tensor *t)
 {
     double n = (double)sc_dtype_size(t->dtype);
@@ -40,8 +49,11 @@ static double region(const Cost *c, const Spot *at, const Expr *e, int j)
 {
     const Tensor *t = e->tensor;
     double bytes = apart(c, at, e, j);
-    while (++j < at->nloop)
-        if (!at->loop[j].cut && cost_depends(at, e, at->loop[j].ix.var)) bytes *= extent(c, at->loop[j].ix);
+    while (++j < at->nloop) {
+        const Index ix = at->loop[j].ix;
+        if (!at->loop[j].cut && cost_depends(at, e, ix.var))
+            bytes *= extent(c, ix) / cost_blocks_around(c, at, ix);
+    }
     return t->role == T_WORK ? fmin(bytes, cost_work_bytes(c, t)) : bytes;
 }
 
