@@ -65,12 +65,13 @@ def _levels(r: random.Random, dims: Coordinate) -> str:
         of_diagonals = f"diagonals({order[-1]}, {r.choice((1, 2, 4, 8, 16))})"
         found[-1] = r.choice((of_diagonals, f"sell({order[-1]}, {_windows(r)})"))
     elif (
-        cut is None
+        cut != order[-1]
         and len(order) > 1
         and dims[order[-1]] < 512
-        and r.random() < 0.15
-        and "nonunique" not in "".join(found)
+        and r.random() < 0.2
+        and "%" not in found[-1]
     ):
+        found = [level.replace(", nonunique", "") for level in found]
         found[-1] = f"bitmask({order[-1]})"
     return ", ".join(found)
 

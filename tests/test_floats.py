@@ -194,3 +194,26 @@ def test_signed_zero_divides():
     c = scorch.evaluate("C[i,j] = A[i,j] / X[i,j]", A=a, X=x)
     c = c.to_dense() if scorch.is_sparse(c) else c
     assert c.tolist() == [[-INF, 0], [0, -INF]]
+
+
+@pytest.mark.parametrize("other", ("csr", "csc"))
+@pytest.mark.parametrize(
+    "format",
+    (
+        "csr",
+        "dense(1/2), dense(0), compressed(1%2)",
+        "dense(0), dense(1/2), compressed(1%2)",
+        "dense(0/2), dense(1/2), dense(0%2), compressed(1%2)",
+        "dense(0/2), dense(1), compressed(0%2)",
+    ),
+)
+def test_rows_that_share_no_entry_leave_their_factor_out(format, other):
+    a = torch.zeros(4, 4)
+    a[0, 1] = a[1, 0] = a[3, 2] = 1
+    b = torch.zeros(4, 4)
+    b[0, 0] = b[1, 0] = b[2, 3] = 1
+    named = {"A": scorch.sparse(a, format=format), "B": scorch.sparse(b, format=other)}
+    d = torch.tensor([NAN, 1.0, INF, NAN])
+    assert scorch.evaluate("R = A[k,j] * B[k,j] * D[k]", **named, D=d).item() == 1
+    turned = {"A": named["A"], "B": scorch.sparse(b.T, format=other)}
+    assert scorch.evaluate("R = A[k,j] * B[j,k] * D[k]", **turned, D=d).item() == 1

@@ -18,6 +18,8 @@ FORMATS = (
     "dia(4)",
     "sell(4,8)",
     "compressed(0), dense(1)",
+    "compressed(0), bitmask(1)",
+    "dense(0/2), compressed(0%2), bitmask(1)",
 )
 DTYPES = (torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64)
 ROWS = torch.tensor(
@@ -53,7 +55,7 @@ def test_rows_full_and_empty(format, dtype):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("format", ["csr", "dcsr", "csc", "coo"])
+@pytest.mark.parametrize("format", ["csr", "dcsr", "csc", "coo", "compressed(0), bitmask(1)"])
 @pytest.mark.parametrize("expression, dense", [
     ("m[i] max= A[i,j] * B[i,j]", lambda a, b, x, y: (a * b).amax(1)),
     ("m[i] min= A[i,j] - B[i,j]", lambda a, b, x, y: (a - b).amin(1)),

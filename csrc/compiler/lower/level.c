@@ -281,8 +281,9 @@ static Val *length(Low *l, const Fibre *f)
 Val *level_walk(Low *l, const Nest *n, const Fibre *f)
 {
     if (!f->unique && !lower_where(l, f->t)->tile_lo) return runs(l, n, f);
-    positions(l, n, f); /* in a tile each is taken by itself */
-    return length(l, f);
+    Val *all = length(l, f); /* inside of the loop the level is another one */
+    positions(l, n, f);      /* in a tile each is taken by itself */
+    return all;
 }
 
 Val *level_stored(Low *l, const Tensor *t)

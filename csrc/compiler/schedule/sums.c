@@ -131,19 +131,41 @@ static bool lie_apart(const Build *b, const State *s, const Assign *a, const Lef
     return apart && bytes <= APART_BYTES && build_shares(t) && a->reduce == O_CONST;
 }
 
-/* Sums of e over vars meet the entries of several operands, and may have none. */
-bool build_may_lack_terms(const Build *b, const State *s, const Assign *a, const Expr *e, uint32_t vars)
+/* How many operands' entries sums of e over vars meet, or look for at coordinates that are known; *found: an entry of one
+ * was just found, which has others below. */
+static int entries_met(const Build *b, const State *s, const Assign *a, const Expr *e, uint32_t vars,
+                       bool *found)
 {
     const Sources src = build_sources(e);
     int met = 0;
     for (int k = 0; k < src.n; k++) {
         Tensor *t = src.at[k].t;
+        const int known = s->known.level[prog_id(b->p, t)];
         bool sums = false;
-        for (int l = s->known.level[prog_id(b->p, t)]; l < src.at[k].levels; l++)
-            sums |= source_kind(t, l)->crd && in(vars, source_index(t, l).var);
-        met += sums && build_dead_without(b, a, 1, &t);
+        for (int l = known; l < src.at[k].levels; l++) {
+            const Index ix = source_index(t, l);
+            sums |= source_kind(t, l)->crd && (in(vars, ix.var) || place_knows(&s->known, ix));
+        }
+        if (!sums || !build_dead_without(b, a, 1, &t)) continue;
+        met++;
+        *found |= known && source_kind(t, known - 1)->crd;
     }
-    return met > 1;
+    return met;
+}
+
+/* Sums of e over vars meet the entries of several operands, and may have none. */
+bool build_may_lack_terms(const Build *b, const State *s, const Assign *a, const Expr *e, uint32_t vars)
+{
+    bool found = false;
+    return entries_met(b, s, a, e, vars, &found) > 1;
+}
+
+/* As above, or those of one operand, in a fibre that may be empty. */
+static bool may_be_empty(const Build *b, const State *s, const Assign *a, const Expr *e, uint32_t vars)
+{
+    bool found = false;
+    const int met = entries_met(b, s, a, e, vars, &found);
+    return met > 1 || (met && !found);
 }
 
 /* The sum can be added to where it is stored. */
@@ -152,8 +174,7 @@ bool build_goes_straight(const Build *b, const State *s, const Assign *a, const 
     const Tensor *t = a->lhs->tensor;
     if (t->role == T_WORK && t->place == W_REG) return true;
     if (t == b->layout || t->like) return false;
-    if (tensor_gathers(t) && build_may_lack_terms(b, s, a, body, expr_vars(body) & ~expr_vars(a->lhs)))
-        return true;
+    if (tensor_gathers(t) && may_be_empty(b, s, a, body, expr_vars(body) & ~expr_vars(a->lhs))) return true;
     if (!s->nloop && !s->par) return (t->role == T_WORK && t->place == W_PRIVATE) || is_large(b, t);
     return !build_fits_registers(b, s, a, body, left) && !lie_apart(b, s, a, left);
 }
