@@ -208,7 +208,7 @@ def _is_product(e: generate.Node) -> bool:
 
 
 def _keeps_finite(a: generate.Assign) -> bool:
-    """Whether special values leave finite results as they are: without sums, or in sums of products (limits.md)."""
+    """Whether special values leave finite results as they are: without sums, or in sums of products alone."""
     terms, e = [], a.right
     while e[0] in ("+", "-"):
         terms, e = [*terms, e[2]], e[1]

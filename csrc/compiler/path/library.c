@@ -9,10 +9,11 @@
 #include "private.h"
 
 /* Nanoseconds: a call of the library, one that packs bf16, each of a batch; by one thread, a multiply-add of four bytes
- * where vectors have 64, four bytes copied to another place, four from or to memory, and four of a bf16 matrix packed. */
-static const double called = 6000, packed = 12000, batched = 500, multiplied = .025, copied = .6,
-                    streamed = .2, turned = .4;
-enum { VECTOR = 64, CACHE = 16 << 20 /* bytes of the last one, where that is not known */ };
+ * where vectors have 64, four bytes copied to another place, and four of a bf16 matrix packed; four bytes of pages that
+ * come from the system. */
+static const double called = 6000, packed = 12000, batched = 500, multiplied = .025, copied = .6, turned = .4,
+                    paged = 1.5;
+enum { VECTOR = 64, FRESH = 16 << 20 /* bytes from which on memory is not kept */ };
 
 typedef struct {
     const Expr *x, *y, *out;
@@ -215,13 +216,11 @@ static double copy_cost(const Prog *p, const Factors *f, const Expr *t)
 static double clear_cost(const Prog *p, const Factors *f)
 { return listed(f, f->out) < 0 ? 0 : copied / 4 * tree_cells(p, expr_vars(f->out)); }
 
-/* Cells that the products of a batch read from memory or write there: a matrix that all of them share, and no cache holds,
- * comes anew for each. Half of a cache is left beside what streams through. */
-static double streamed_cells(const Prog *p, const Factors *f, const Expr *t, uint32_t batch)
+/* Of what is made anew and is large: the result, and the product where it lies in another order. */
+static double fresh_cost(const Prog *p, const Factors *f)
 {
-    const double n = cells(p, f, expr_vars(t)), bytes = n * (double)sc_dtype_size(t->tensor->dtype);
-    const double most = (p->cache[2] ? (double)p->cache[2] : CACHE) / 2;
-    return bytes > most ? n * cells(p, f, batch & ~expr_vars(t)) : 0;
+    const double four = cells(p, f, expr_vars(f->out)) * (double)sc_dtype_size(f->out->tensor->dtype) / 4;
+    return 4 * four <= FRESH ? 0 : paged * four * (copy_cost(p, f, f->out) > 0 ? 2 : 1);
 }
 
 /* Rows of the result that are shorter than a vector take as long as one of 20 elements, by libraries that were timed. */
@@ -239,12 +238,11 @@ static double dense_cost(const Prog *p, Factors *f, const Expr *sum)
     }
     const double four = (double)sc_dtype_size(out->dtype) / 4 / prog_threads(p), wide = cells(p, f, row),
                  products = batch ? batched * cells(p, f, batch) : 0,
-                 each = multiplied * VECTOR / fmax(p->vector_bytes, 16) * (wide < SHORT ? AS_LONG / wide : 1),
-                 far = streamed_cells(p, f, f->x, batch) + streamed_cells(p, f, f->y, batch) +
-                       streamed_cells(p, f, f->out, batch);
-    return (out->dtype == SC_BF16 ? packed : called) + products +
-           four * (copy_cost(p, f, f->x) + copy_cost(p, f, f->y) + copy_cost(p, f, f->out) +
-                   clear_cost(p, f) + fmax(each * cells(p, f, expr_vars(sum)), streamed * far));
+                 each = multiplied * VECTOR / fmax(p->vector_bytes, 16);
+    return (out->dtype == SC_BF16 ? packed : called) + products + fresh_cost(p, f) +
+           four *
+               (copy_cost(p, f, f->x) + copy_cost(p, f, f->y) + copy_cost(p, f, f->out) + clear_cost(p, f) +
+                each * cells(p, f, expr_vars(sum)) * (wide < SHORT ? AS_LONG / wide : 1));
 }
 
 /* Of a product for each of what the list has in one dimension, all of them of the rows that it has entries for. The
