@@ -2,12 +2,15 @@
 
 import random
 import re
+from pathlib import Path
 
+import native
 import pytest
 import torch
 import torch.nn.functional as F
 
 import scorch
+from scorch.tools.plan import expect
 
 FORMATS = [
     "bsr(4,4) of blocks(4,4,0.5) + csr",
@@ -22,6 +25,7 @@ FORMATS = [
     "sell(4,8) of rows(<= 6) + csr",
     "csr of rows(< 4) + dense(1/8), dense(0), compressed(1%8)",
 ]
+SECOND = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 OVERLAP = "csr of band(-3,3) + bsr(2,2)"  # blocks store places of the band once more, as zeros
 
 
@@ -365,6 +369,20 @@ def test_out_and_schedules():
     same(torch.matmul(a, given["X"], out=out.zero_()), wanted)
     same(scorch.einsum("ij,jk->ik", a, given["X"], schedule="order(i, j, k)"), wanted)
     same(scorch.einsum("ij,jk->ik", a, given["X"], implicit="skip"), wanted)
+
+
+@pytest.mark.skipif(
+    64 not in native.widths() or not SECOND.exists() or SECOND.read_text() != "1024K\n",
+    reason="which remainders are cut depends on vectors and caches",
+)
+def test_a_remainder_that_is_cut_is_computed_first():
+    g = torch.Generator().manual_seed(0)
+    d = (torch.rand(4096, 4096, generator=g) < 0.05).float()
+    d[:1024, :256] = 1
+    a = expect(scorch.sparse(d, format="bsr(32,32) of blocks(32,32,0.5) + csr"))
+    first, last = scorch.explain("ij,jk->ik", a, torch.zeros(4096, 128)).steps
+    assert "_1[i," in first.text and "_0[i," in last.text and "t1[i,k]" in last.text
+    assert "_0[i," in scorch.explain("ij,jk->ik", a, torch.zeros(4096, 16)).steps[0].text
 
 
 # ---- schedules ----

@@ -373,27 +373,14 @@ static Expr *take_sparse_terms(Planner *pl, Expr *e)
     return expr_sum(pl->p, n, part);
 }
 
-/* All terms that are sums of products are computed first, but for one that meets entries: it adds the others. Where
- * none does, what a library may multiply is. */
-static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
+/* All terms that are sums of products computed first, but for one that adds the others. */
+static Expr *take_terms(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
 {
     Part part[MAXFACTOR];
-    Prog *p = pl->p;
-    const int n = expr_terms(p, e, part);
-    int stays = -1;
-    for (int k = 0; k < n; k++) {
-        if (!expr_has(part[k].e, O_REDUCE)) continue;
-        if (path_has_sparse(part[k].e) && !library_may_multiply(p, part[k].e)) stays = k;
-        part[k].e = take_apart(pl, part[k].e, NULL, -1, asked);
-    }
-    for (int k = 0; k < n; k++) {
-        if (k == stays || !expr_has(part[k].e, O_REDUCE)) continue;
-        if (stays < 0 && !library_may_multiply(p, part[k].e)) continue;
-        const uint32_t kept = expr_free(part[k].e);
-        Expr *t = stays < 0 ? taken_beside(pl, part[k].e) : taken_first(pl, part[k].e, kept, false, false, 0);
-        if (t) part[k].e = t;
-    }
-    return expr_sum(pl->p, n, part);
+    const int n = expr_terms(pl->p, e, part);
+    for (int k = 0; k < n; k++)
+        if (expr_has(part[k].e, O_REDUCE)) part[k].e = take_apart(pl, part[k].e, NULL, -1, asked);
+    return terms_first(pl, n, part, asked ? NULL : a, result);
 }
 
 static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
@@ -403,7 +390,7 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
     if (path_is_sum(e)) {
         const bool dense = a && sc_format_is_dense(&pl->p->ask[result]);
         Expr *terms = dense ? distribute(pl, e) : e;
-        if (terms != e) return take_terms(pl, terms, asked);
+        if (terms != e) return take_terms(pl, terms, a, result, asked);
         e = expr_flatten(pl->p, e);
         if (dense && !asked) e = sums_inside(pl->p, e);
         e = take_factors(pl, e, asked);
@@ -412,7 +399,7 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
     if (e->op == O_REDUCE) return e;
     if (a && !asked && !sc_format_is_dense(&pl->p->ask[result]) && has_sparse_term(pl->p, e))
         return take_sparse_terms(pl, e);
-    if (e->op == O_ADD || e->op == O_SUB) return take_terms(pl, e, asked);
+    if (e->op == O_ADD || e->op == O_SUB) return take_terms(pl, e, a, result, asked);
     Expr *x = take_apart(pl, e->kid[0], NULL, -1, asked);
     return expr_with_kids(pl->p, e, x, e->kid[1] ? take_apart(pl, e->kid[1], NULL, -1, asked) : NULL);
 }
@@ -469,7 +456,9 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
             whole = pl->path->cost - end.cost;
             step_rewind(pl, end);
         }
-        const double tie = inside ? INSIDE_TIE : e == first ? 1 : WHOLE_TIE;
+        const double tie = inside       ? INSIDE_TIE
+                           : e == first ? 1
+                                        : terms_tie(pl->p, a, result, end.n - m.n, WHOLE_TIE);
         if (whole < 0 || steps * tie < whole) return true;
     }
     step_rewind(pl, m);

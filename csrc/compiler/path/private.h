@@ -3,6 +3,7 @@
  * apart.c  where steps must begin, since a sparse result is read
  * plan.c   assignments -> steps: which sums are taken apart, and whether that pays
  * taken.c  temporaries, which steps make first
+ * terms.c  which term of a sum adds the others
  * common.c what sums share
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
  * sampled.c functions whose argument is computed at entries first
@@ -161,6 +162,13 @@ Expr *taken_as(Planner *, Tensor *t, const Index *, Expr *e, int takers);
 Expr *taken_first(Planner *, Expr *e, uint32_t kept, bool sparse, bool turned, double entries);
 Expr *taken_beside(Planner *,
                    Expr *e); /* ... a dense one in the order of the result, where it has these indices */
+
+/* ---- terms.c ---- */
+/* The sum of n terms, after those that are sums of products are computed first, but for one that adds the others; a: the
+ * assignment whose right side it is, or null. */
+Expr *terms_first(Planner *, int n, Part *term, const Assign *a, int result);
+/* What so many steps must gain over one nest of the assignment: `other` where there is not one for each term. */
+double terms_tie(Prog *, const Assign *, int result, int steps, double other);
 
 /* ---- crowd.c ---- */
 bool crowd_is(Prog *, Expr *); /* a sum of terms, of the same indices, that no loop merges all at once */

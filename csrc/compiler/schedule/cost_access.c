@@ -8,6 +8,7 @@
 
 #define LINE 64    /* bytes */
 #define ALONE 2.35 /* times what memory takes: rows that nothing foresees */
+#define WHOLE 1.5  /* times what a further cache takes for a vector that is all of a line */
 
 bool cost_depends(const Spot *at, const Expr *e, int var)
 {
@@ -135,6 +136,17 @@ static bool shares_lines(const Cost *c, const Spot *at, const Expr *e, int k)
 static double cost_across(const Cost *c, double kind)
 { return c->turns ? kind + log2(lanes(c)) * c->m.flop : lanes(c) * c->m.across; }
 
+/* How far a vector of a row is that entries choose. A vector that is all of a line waits for it alone, where narrower ones
+ * share it: that is felt where the rows leave the second cache, in which a panel lies beside what it was copied from. */
+static double by_lines(const Cost *c, const Spot *at, const Expr *e, int k, double far)
+{
+    const double second = (double)machine_cache(c->p, 1) * (e->tensor->role == T_WORK ? 1 : 2);
+    int j = 0;
+    while (j < k && !(at->loop[j].gathered && cost_depends(at, e, at->loop[j].ix.var))) j++;
+    const bool whole = at->loop[k].vec && c->p->vector_bytes == LINE;
+    return whole && j < k && region(c, at, e, j - 1) > second ? 1 + WHOLE * (far - 1) : far;
+}
+
 double cost_access(const Cost *c, const Spot *at, const Expr *e, bool read, double kind)
 {
     const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
@@ -148,6 +160,7 @@ double cost_access(const Cost *c, const Spot *at, const Expr *e, bool read, doub
     double far = distance(c, at, e, k);
     if (along && inner != k && !at->loop[k].vec) /* scalars of streams side by side: a line brings many */
         far = 1 + (far - 1) * (double)sc_dtype_size(e->tensor->dtype) / LINE;
+    if (along) far = by_lines(c, at, e, k, far);
     const double first = k >= 0 && !along && shares_lines(c, at, e, k) ? each + kind * (far - 1) : each * far;
     const double side = inner >= 0 && expr_runs_along(e) == at->loop[inner].ix.var ? at->loop[inner].side : 1;
     return trips * (first + (side - 1) * kind) / side; /* side by side in one line */
