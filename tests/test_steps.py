@@ -296,3 +296,12 @@ def test_dense_products_of_parts_of_larger_matrices(columns, k):
             torch.testing.assert_close(found, X @ W)
             turned = scorch.evaluate("y[f,i] = M[i,j] * X[j,k] * W[k,f]", M=M, X=X, W=W)
             torch.testing.assert_close(turned, (X @ W).T)
+
+
+def test_a_result_that_is_dense_in_one_nest_alone():
+    """What is not finite runs as one nest, where C is dense, though its steps make it sparse."""
+    A = scorch.sparse(torch.zeros(2, 2, 2), format="csf")
+    text = "C[i,j] min= A[i,j,k]; S[k] = B[k] * C[i,j]"
+    for _ in range(3):
+        C, S = scorch.evaluate(text, A=A, B=torch.tensor([1.0, float("-inf")]))
+        assert C.format == "dcsr" and C.nnz == 0 and S[0] == 0

@@ -337,6 +337,20 @@ static int put_back(const run *r, int k, sc_err *err)
     return rc;
 }
 
+/* Memory for results that one nest makes dense, and the program promises otherwise. */
+static int place_whole(run *r, const sc_program *q, const sc_tensor *in, sc_err *err)
+{
+    for (int k = 0; k < r->p->nout && !err->code; k++) {
+        const sc_spec *spec = sc_program_result(q, k);
+        sc_tensor *t = &r->out[k];
+        if (!sc_format_is_dense(&spec->format) || sc_format_is_dense(&r->p->result[k].spec.format)) continue;
+        *t = (sc_tensor){.format = spec->format, .dtype = spec->dtype, .itype = spec->itype};
+        sc_program_shape(q, k, in, t->view.dim);
+        sc_make_dense(t, take, &r->kept, err);
+    }
+    return err->code;
+}
+
 /* The program as one nest; operands that no loops take as they are are converted. */
 static int run_whole(run *r, sc_err *err)
 {
@@ -348,6 +362,7 @@ static int run_whole(run *r, sc_err *err)
     *rq = r->p->steps->whole;
     memcpy(in, r->in, (size_t)r->p->nin * sizeof *in);
     int rc = settle(r, rq, in, &q, &plain, err);
+    if (!rc) rc = place_whole(r, q, in, err);
     if (!rc) rc = sc_program_run(q, in, r->out, r->alloc, r->ctx, err);
     for (int k = 0; k < r->p->nout && !rc; k++) rc = put_back(r, k, err);
     sc_program_release(q);
