@@ -257,6 +257,7 @@ struct sc_derived {
     int64_t renewed;
     double before;
     bool unpaid; /* slices that are to be dropped by the next product */
+    int8_t far;  /* whether a permutation leads to values far from each other; 0: not known yet, -1: no */
 };
 void sc_derived_free(sc_derived *);
 void sc_derived_drop(sc_core *);
@@ -265,6 +266,8 @@ int64_t sc_derived_bytes(const sc_derived *);
 sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
 /* The same for products: what is multiplied often has values of its own where those of c lie in another order. */
 sc_core *sc_core_derive_near(const sc_state *, sc_core *, const sc_format *);
+/* The same for what reads each value once: only where those of neighbours lie far from each other in c. */
+sc_core *sc_core_derive_far(const sc_state *, sc_core *, const sc_format *);
 /* Counts products with c; many of them, or somebody who says that there will be, make a layout of its own pay. */
 void sc_core_count(sc_core *, double products);
 /* Whoever times calls again and again wants each like the one before: nothing is counted meanwhile; or, moreover, all
