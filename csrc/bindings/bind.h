@@ -148,10 +148,10 @@ void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
  * `val`, room for its values. No perm: the entries lie where they do in *given, and `val` is where its values are. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
-/* ---- call.c, direct.c, gradient.c, conv_map.c, ranked.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
+/* ---- call.c, direct.c, gradient.c, conv_map.c, kron.c, ranked.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
 extern PyMethodDef sc_call_methods[], sc_direct_methods[], sc_gradient_methods[], sc_conv_map_methods[],
-    sc_select_methods[], sc_ranked_methods[], sc_sampling_methods[], sc_topk_methods[], sc_sample_methods[],
-    sc_tuned_methods[], sc_watch_methods[];
+    sc_select_methods[], sc_ranked_methods[], sc_kron_methods[], sc_sampling_methods[], sc_topk_methods[],
+    sc_sample_methods[], sc_tuned_methods[], sc_watch_methods[];
 
 /* ---- core.c: the components of one sparse tensor, as C sees them ---- */
 #define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)
