@@ -186,6 +186,9 @@ void sc_census_sides(const sc_tensor *, int *rows, int *columns);
 /* sc_often.reach of a matrix in csr, of some of its entries; 0 of any other tensor, with more than 2^26
  * columns, and where memory is short. */
 uint8_t sc_census_reach(const sc_tensor *);
+/* Whether n values of so many bytes lie far from each other in the order of a permutation, so that most take a line from a far
+ * cache for themselves. */
+bool sc_census_far(const void *perm, sc_dtype itype, int64_t n, size_t size);
 /* How many entries of a csr matrix lie in rows with more than `most` of them; 0 of any other tensor. */
 int64_t sc_census_long_rows(const sc_tensor *, int64_t most);
 /* Counts the entries of rows, where the last level is compressed and those above it are dense. */

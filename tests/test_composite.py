@@ -1,5 +1,8 @@
 """Functions that torch writes as several others, over SparseTensors: numbers, gradients to stored entries."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -129,3 +132,30 @@ def test_chance_of_what_is_stored():
     assert drawn[0].tolist() == [0, 1] and drawn[1, 1] == 0 and 0.3 < drawn[1, 0] < 0.7
     with pytest.raises(NotImplementedError, match="dense"):
         a.bernoulli(0.5)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.int64))
+@pytest.mark.parametrize("fmt", ("csr", "csc", "coo"))
+def test_kron_of_types(dtype, fmt):
+    x = (torch.rand(60, 40) * 9 - 4).to(dtype) * (torch.rand(60, 40) < 0.3)
+    y = (torch.rand(5, 70) * 9 - 4).to(dtype) * (torch.rand(5, 70) < 0.3)
+    for one, other in ((x, y), (y, x), (x, y.float())):
+        made, want = torch.kron(scorch.sparse(one, fmt), scorch.sparse(other)), torch.kron(one, other)
+        assert made.dtype == want.dtype and torch.equal(made.to_dense(), want)
+
+
+def test_kron_needs_memory_for_the_result_alone():
+    code = """
+import resource, torch, scorch
+n, each = 200_000, 10
+crd = (torch.arange(n)[:, None] * 7 + torch.arange(each) * 9001).remainder(n).sort(1)[0].int().view(-1)
+pos = torch.arange(n + 1, dtype=torch.int32) * each
+a = scorch.from_components("csr", (n, n), [None, pos], [None, crd], torch.randn(n * each))
+b = scorch.sparse(torch.ones(2, 2), "csr")
+torch.kron(a[:9], b)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+made = torch.kron(a, b)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 1.3 * (4 * 2_000_000 * 8 + 400_000 * 4) / 1024

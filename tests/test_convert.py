@@ -238,3 +238,50 @@ def test_names_are_of_any_rank():
         assert torch.equal(a.to_dense(), x) and a.convert("coo").convert(a.format).format == a.format
         assert scorch.Format(text).levels
     assert scorch.sparse(x, scorch.Format(["dense", "dense", "compressed"])).format == "csr"
+
+
+def _entries(rows, columns, n, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    at = torch.stack([torch.randint(k, (n,), generator=g) for k in (rows, columns)])
+    values = torch.randn(n, generator=g, dtype=torch.float64)
+    return scorch.sparse(torch.sparse_coo_tensor(at, values, (rows, columns)).coalesce(), "csr")
+
+
+@pytest.mark.parametrize("block", ((2, 2), (3, 2), (4, 1), (5, 8), (1, 4)))
+def test_blocks_of_many_columns(block):
+    """More than the words of a bitmap's words have bits for, in the first and in the last of them."""
+    rows, columns = 60, 2_400_000
+    a = _entries(rows, columns, 4000)
+    made = a.convert(f"bsr({block[0]},{block[1]})")
+    want = scipy.sparse.csr_matrix((a.values(), a.crd(1), a.pos(1)), shape=(rows, columns)).tobsr(block)
+    want.sort_indices()
+    assert torch.equal(made.crd(1).long(), torch.from_numpy(want.indices).long())
+    assert torch.equal(made.values(), torch.from_numpy(want.data).reshape(-1))
+    back = made.convert("csr")
+    assert torch.equal(back.values(), made.values().view(-1, *block)[_order_of_rows(made, block)].reshape(-1))
+
+
+def _order_of_rows(a, block):
+    """The block and its row of each row of blocks' entries, in the order of csr."""
+    blocks = torch.repeat_interleave(torch.arange(a.shape[0] // block[0]), a.pos(1).diff())
+    key = [(b * block[0] + i, k, i) for k, b in enumerate(blocks.tolist()) for i in range(block[0])]
+    _, k, i = torch.tensor(sorted(key)).T
+    return k, i
+
+
+@pytest.mark.parametrize("offsets", ((-300, -1, 0, 1, 300), (-2, 0, 1), (0, 70_000)))
+@pytest.mark.parametrize("index", (torch.int32, torch.int64))
+def test_diagonals_are_transposed_where_they_are(offsets, index):
+    n = 150_000
+    m = scipy.sparse.diags(
+        [numpy.random.default_rng(abs(k)).standard_normal(n) for k in offsets], offsets, (n, n)
+    )
+    m = m.tocsr()
+    m.sort_indices()
+    a = scorch.sparse(m, "csr").to(index_dtype=index)
+    made, want = a.convert("csc"), m.tocsc()
+    want.sort_indices()
+    assert torch.equal(made.crd(1), torch.from_numpy(want.indices).to(index))
+    assert torch.equal(made.pos(1), torch.from_numpy(want.indptr).to(index))
+    assert torch.equal(made.values(), torch.from_numpy(want.data))
+    assert torch.equal(made.convert("csr").values(), a.values())

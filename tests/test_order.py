@@ -1,6 +1,8 @@
 """Orders along a dimension of SparseTensors, and sparse tensors of the largest entries of dense ones."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -316,3 +318,95 @@ def test_nan_is_the_last_mode():
         d = torch.tensor([row])
         for one, other in zip(torch.mode(scorch.sparse(d), 1), torch.mode(d, 1), strict=True):
             assert torch.equal(one, other)
+
+
+_ORDERED = (
+    torch.float32, torch.float64, torch.bfloat16, torch.float16,
+    torch.int32, torch.int64, torch.int16, torch.uint8,
+)  # fmt: skip
+
+
+def _mixed(rows, columns, dtype, seed):
+    """Numbers that repeat, beside stored and missing zeros, in some cases all of a row or of one sign."""
+    g = torch.Generator().manual_seed(seed)
+    x = torch.randint(-3, 4, (rows, columns), generator=g) * (torch.rand(rows, columns, generator=g) < 0.6)
+    x[0], x[-1] = 1, -x[-1].abs() - 1
+    x[1:2] = 0
+    x = x.abs().to(dtype) if dtype == torch.uint8 else x.to(dtype)
+    if dtype.is_floating_point:
+        x[torch.rand(rows, columns, generator=g) < 0.05] = torch.nan
+        x[torch.rand(rows, columns, generator=g) < 0.05] = -torch.inf
+    if dtype == torch.int64:
+        x[torch.rand(rows, columns, generator=g) < 0.05] = -(2**63)
+    a = scorch.sparse(x, "csr")
+    values = a.values().clone()
+    values[torch.rand(len(values), generator=g) < 0.2] = 0
+    return a._with_values(values)
+
+
+def _equal(one, other):
+    return torch.equal(one, other) or torch.equal(one.double().nan_to_num(99), other.double().nan_to_num(99))
+
+
+@pytest.mark.parametrize("dtype", _ORDERED)
+@pytest.mark.parametrize("fmt", ("csr", "csc", "coo"))
+@pytest.mark.parametrize("dim", (0, 1))
+def test_orders_along_a_dimension_are_those_of_the_dense_tensor(dtype, fmt, dim):
+    for seed, shape in enumerate(((7, 5), (3, 90), (60, 4), (1, 1))):
+        a = _mixed(*shape, dtype, seed)
+        x, a = a.to_dense(), a.convert(fmt)
+        for name in ("max", "min"):
+            for one, other in zip(getattr(torch, name)(a, dim), getattr(torch, name)(x, dim), strict=True):
+                assert _equal(one, other) and one.dtype == other.dtype
+            assert torch.equal(getattr(torch, f"arg{name}")(a, dim), getattr(torch, f"arg{name}")(x, dim))
+        for descending in (False, True):
+            wide = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+            values, places = torch.sort(wide, dim=dim, descending=descending, stable=True)
+            for k in {0, 1, x.shape[dim] // 2, x.shape[dim]}:
+                found = torch.topk(a, k, dim, descending)
+                assert _equal(found.values.to(wide.dtype), values.narrow(dim, 0, k))
+                assert torch.equal(found.indices, places.narrow(dim, 0, k))
+        k = x.shape[dim] // 2 + 1
+        places = torch.sort(wide, dim=dim, stable=True)[1]
+        assert torch.equal(torch.kthvalue(a, k, dim).indices, places.select(dim, k - 1))
+
+
+def test_the_largest_of_long_rows():
+    x = torch.randn(3, 5000).mul(20).round() * (torch.rand(3, 5000) < 0.9)
+    a = scorch.sparse(x, "csr")
+    for largest in (False, True):
+        values, places = torch.sort(x, dim=1, descending=largest, stable=True)
+        for k in (1, 7, 100, 2500, 5000):
+            found = torch.topk(a, k, 1, largest)
+            assert torch.equal(found.values, values[:, :k]) and torch.equal(found.indices, places[:, :k])
+
+
+def test_extremes_of_columns_by_several_threads():
+    n = 40_000
+    a = scorch.sparse(torch.sparse_coo_tensor(
+        torch.stack([torch.arange(n).repeat(3), torch.randint(9, (3 * n,))]), torch.randn(3 * n), (n, 9)
+    ), "csr")  # fmt: skip
+    full = scorch.sparse(-torch.rand(n, 3) - 0.5, "csr")
+    for b in (a, full):
+        x = b.to_dense()
+        for f in (torch.max, torch.min):
+            for one, other in zip(f(b, 0), f(x, 0), strict=True):
+                assert torch.equal(one, other)
+
+
+def test_the_largest_need_memory_for_the_result_alone():
+    """Beside it a tenth of what a list of the entries in order takes."""
+    code = """
+import resource, torch, scorch
+torch.set_num_threads(1)
+n, each = 200_000, 20
+crd = (torch.arange(n)[:, None] * 7 + torch.arange(each) * 9001).remainder(n).sort(1)[0].int().view(-1)
+pos = torch.arange(n + 1, dtype=torch.int32) * each
+a = scorch.from_components("csr", (n, n), [None, pos], [None, crd], torch.randn(n * each))
+torch.topk(a[:9], 3, 1), torch.max(a[:9], 1), torch.argmax(a[:9], 0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+made = torch.topk(a, 2, 1), torch.max(a, 1), torch.argmax(a, 0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 48_000

@@ -148,10 +148,10 @@ void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
  * `val`, room for its values. No perm: the entries lie where they do in *given, and `val` is where its values are. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
-/* ---- call.c, direct.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
+/* ---- call.c, direct.c, gradient.c, conv_map.c, kron.c, ranked.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
 extern PyMethodDef sc_call_methods[], sc_direct_methods[], sc_gradient_methods[], sc_conv_map_methods[],
-    sc_select_methods[], sc_sampling_methods[], sc_topk_methods[], sc_sample_methods[], sc_tuned_methods[],
-    sc_watch_methods[];
+    sc_select_methods[], sc_ranked_methods[], sc_kron_methods[], sc_sampling_methods[], sc_topk_methods[],
+    sc_sample_methods[], sc_tuned_methods[], sc_watch_methods[];
 
 /* ---- core.c: the components of one sparse tensor, as C sees them ---- */
 #define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)
@@ -257,6 +257,7 @@ struct sc_derived {
     int64_t renewed;
     double before;
     bool unpaid; /* slices that are to be dropped by the next product */
+    int8_t far;  /* whether a permutation leads to values far from each other; 0: not known yet, -1: no */
 };
 void sc_derived_free(sc_derived *);
 void sc_derived_drop(sc_core *);
@@ -265,6 +266,8 @@ int64_t sc_derived_bytes(const sc_derived *);
 sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
 /* The same for products: what is multiplied often has values of its own where those of c lie in another order. */
 sc_core *sc_core_derive_near(const sc_state *, sc_core *, const sc_format *);
+/* The same for what reads each value once: only where those of neighbours lie far from each other in c. */
+sc_core *sc_core_derive_far(const sc_state *, sc_core *, const sc_format *);
 /* Counts products with c; many of them, or somebody who says that there will be, make a layout of its own pay. */
 void sc_core_count(sc_core *, double products);
 /* Whoever times calls again and again wants each like the one before: nothing is counted meanwhile; or, moreover, all

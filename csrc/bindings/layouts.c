@@ -508,3 +508,22 @@ sc_core *sc_core_derive_near(const sc_state *s, sc_core *c, const sc_format *f)
     Py_XDECREF((PyObject *)d);
     return derive_own(s, c, f);
 }
+
+static bool is_far(sc_derived *d)
+{
+    const sc_tensor *t = &d->core->t;
+    if (!d->far)
+        d->far = sc_census_far(t->view.perm, t->itype, t->view.nval, sc_dtype_size(t->dtype)) ? 1 : -1;
+    return d->far > 0;
+}
+
+sc_core *sc_core_derive_far(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    sc_core *all = sc_core_root(c);
+    if (often(all) <= 0 || owns_values(f) || *find(all, c, f, true)) return sc_core_derive_near(s, c, f);
+    sc_core *d = sc_core_derive(s, c, f);
+    sc_derived *known = d && d->perm_data ? *find(all, all, f, false) : NULL;
+    if (!known || !known->core->t.view.perm || !is_far(known)) return d;
+    Py_DECREF((PyObject *)d);
+    return sc_core_derive_near(s, c, f);
+}

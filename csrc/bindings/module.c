@@ -375,6 +375,7 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, sc_gradient_methods) ||
         PyModule_AddFunctions(module, sc_conv_map_methods) ||
         PyModule_AddFunctions(module, sc_select_methods) || PyModule_AddFunctions(module, sc_topk_methods) ||
+        PyModule_AddFunctions(module, sc_ranked_methods) || PyModule_AddFunctions(module, sc_kron_methods) ||
         PyModule_AddFunctions(module, sc_sample_methods) ||
         PyModule_AddFunctions(module, sc_matmul_methods) || PyModule_AddFunctions(module, sc_again_methods) ||
         PyModule_AddFunctions(module, sc_tuned_methods) || PyModule_AddFunctions(module, sc_watch_methods) ||

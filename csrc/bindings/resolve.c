@@ -78,10 +78,27 @@ static int convert_dense(call *c, int k, const sc_format *f)
     return 0;
 }
 
-static int convert_sparse(call *c, int k, const sc_format *f)
+/* Whether a result of p is to have the structure of operand k, whose entries it is then led back to. */
+static bool is_followed(const call *c, const sc_program *p, int k)
 {
-    bool given = sc_format_equal(f, &c->core[k]->t.format);
-    sc_core *d = given ? (sc_core *)Py_NewRef((PyObject *)c->core[k]) : sc_core_derive(c->s, c->core[k], f);
+    for (int r = 0; c->request && r < c->request->nask; r++)
+        if (c->request->ask_like[r] == k + 1) return true;
+    for (int r = 0; r < sc_program_nresult(p); r++)
+        if (sc_program_like(p, r) == k) return true;
+    return false;
+}
+
+/* For p. What is read often has values of its own where nothing is led back, and they would lie far from each other. */
+static sc_core *derive(const call *c, const sc_program *p, int k, const sc_format *f)
+{
+    sc_core *core = c->core[k];
+    if (sc_format_equal(f, &core->t.format)) return (sc_core *)Py_NewRef((PyObject *)core);
+    return is_followed(c, p, k) ? sc_core_derive(c->s, core, f) : sc_core_derive_far(c->s, core, f);
+}
+
+static int convert_sparse(call *c, const sc_program *p, int k, const sc_format *f)
+{
+    sc_core *d = derive(c, p, k, f);
     if (!d) return -1;
     sc_call_hold(c, k, (PyObject *)d);
     c->in[k] = *sc_core_counted(d);
@@ -124,7 +141,7 @@ static int convert(call *c)
     for (int k = 0; k < c->nin; k++) {
         const sc_format *f = sc_program_convert(c->program, k);
         if (!f || sc_format_equal(f, &c->in[k].format)) continue;
-        if (c->core[k] ? convert_sparse(c, k, f) : convert_dense(c, k, f)) return -1;
+        if (c->core[k] ? convert_sparse(c, c->program, k, f) : convert_dense(c, k, f)) return -1;
         if (!changed++) sc_bind_ask(c->request, c->program);
         sc_request_converted(c->request, k, &c->in[k]);
     }
@@ -207,7 +224,7 @@ static int convert_to(call *c, const sc_program *p)
     bool all = true;
     for (int k = 0; k < c->nin; k++) {
         const sc_format *as = sc_program_operand(p, k);
-        if (c->core[k] && !sc_format_equal(as, &c->in[k].format) && convert_sparse(c, k, as)) return -1;
+        if (c->core[k] && !sc_format_equal(as, &c->in[k].format) && convert_sparse(c, p, k, as)) return -1;
         all &= sc_program_reads(p, k, &c->in[k]);
     }
     return all;

@@ -83,13 +83,13 @@ static bool bsr(const sc_format *f)
 static bool fits(const sc_tensor *t)
 { return t->view.nval <= UINT32_MAX && t->view.dim[0] <= UINT32_MAX && t->view.dim[1] <= UINT32_MAX; }
 
-/* Marking blocks looks at a word for each 4096 of them in every row of blocks. */
+/* Marking blocks looks at a word for each 2^18 of them in every row of blocks. */
 static bool marks(const sc_tensor *from, const sc_format *to)
 {
     double rows = (double)from->view.dim[to->level[0].dim] / to->level[0].block;
     double blocks = (double)from->view.dim[to->level[1].dim] / to->level[1].block;
     double n = 4 * (double)from->view.nval + 65536;
-    return blocks <= n && rows * (blocks / 4096) <= n;
+    return blocks <= n && rows * (blocks / (1 << 18)) <= n;
 }
 
 static way *shortcut(const sc_tensor *source, const sc_format *to)

@@ -1,9 +1,9 @@
 /* convert_bsr.c: short ways from and to blocks, (dense, compressed) over tiles.
  *
  * Everything goes a row of blocks at a time. Sparse rows mark the blocks that
- * they touch in a bitmap, with a second one over its words; reading the marks
- * back gives the blocks in order, without sorting, once to count them and once
- * to say where each one's values go. */
+ * they touch in a bitmap, with a second one over its words and a third one over those; reading the
+ * marks back gives the blocks in order, without sorting, to say where each one's values go. Where they are
+ * only counted each is when its mark is made. */
 #include <string.h>
 
 #include "convert.h"
@@ -22,10 +22,11 @@ typedef struct {
     bool stray[SC_MAXLANE];
 } tiling;
 
-/* Blocks of a row of blocks: a bit each, a bit for each word of those, where their values begin. */
+/* Blocks of a row of blocks: a bit each, a bit for each word of those, a bit for each word of these, where their values
+ * begin. */
 typedef struct {
-    uint64_t *word, *top;
-    int64_t *slot, tops;
+    uint64_t *word, *top, *peak;
+    int64_t *slot, peaks;
 } marks;
 
 static tiling tiling_of(const sc_conversion *c, const sc_format *f)
@@ -70,54 +71,85 @@ static int result(tiling *x, bool perm)
 SC_INLINE int64_t block_of(const tiling *x, int64_t col)
 { return x->inverse ? (int64_t)((unsigned __int128)x->inverse * (uint64_t)col >> 64) : col / x->wide; }
 
-/* Words of a lane's marks. */
-static int64_t marks_size(const tiling *x, int64_t *words, int64_t *tops)
-{
-    int64_t blocks = x->cols / x->wide;
-    *words = blocks / 64 + 1;
-    *tops = *words / 64 + 1;
-    return blocks + *words + *tops;
-}
-
 static marks lane_marks(const tiling *x, int lane)
 {
-    int64_t words, tops, size = marks_size(x, &words, &tops);
-    uint64_t *at = x->table + lane * size;
-    return (marks){.word = at, .top = at + words, .slot = (int64_t *)(at + words + tops), .tops = tops};
+    const int64_t blocks = x->cols / x->wide, words = blocks / 64 + 1, tops = words / 64 + 1,
+                  peaks = tops / 64 + 1;
+    marks m = {.word = x->table + lane * (blocks + words + tops + peaks), .peaks = peaks};
+    m.top = m.word + words, m.peak = m.top + tops;
+    m.slot = (int64_t *)(m.peak + peaks);
+    return m;
 }
 
-SC_INLINE void mark_rows(const tiling *x, const marks *m, sc_dtype itype, int64_t b, bool *stray)
+/* Elements of a lane's marks, and of those that are bits. */
+static int64_t marks_size(const tiling *x) { return lane_marks(x, 1).word - x->table; }
+static size_t bits_size(const marks *m) { return (size_t)((uint64_t *)m->slot - m->word) * sizeof *m->word; }
+
+/* Says the word and the bit of the block of entry q, or that it has none. */
+SC_INLINE bool block_at(const tiling *x, sc_dtype itype, int64_t q, int64_t *word, uint64_t *bit)
 {
-    const sc_level *v = &x->c->from->view.level[1];
-    int64_t end = sc_index(v->pos, itype, (b + 1) * x->high);
-    for (int64_t q = sc_index(v->pos, itype, b * x->high); q < end; q++) {
-        int64_t col = sc_index(v->crd, itype, q);
-        if (__builtin_expect((uint64_t)col >= (uint64_t)x->cols, 0)) {
+    const int64_t col = sc_index(x->c->from->view.level[1].crd, itype, q), block = block_of(x, col);
+    *word = block >> 6, *bit = (uint64_t)1 << (block & 63);
+    return __builtin_expect((uint64_t)col < (uint64_t)x->cols, 1);
+}
+
+/* The number of blocks that a row of blocks has. */
+SC_INLINE int64_t count_blocks(const tiling *x, const marks *m, sc_dtype itype, int64_t b, bool *stray)
+{
+    const void *pos = x->c->from->view.level[1].pos;
+    const int64_t begin = sc_index(pos, itype, b * x->high), end = sc_index(pos, itype, (b + 1) * x->high);
+    int64_t n = 0, w;
+    uint64_t bit;
+    for (int64_t q = begin; q < end; q++) {
+        if (!block_at(x, itype, q, &w, &bit)) {
             *stray = true;
             continue;
         }
-        int64_t block = block_of(x, col);
-        m->word[block >> 6] |= (uint64_t)1 << (block & 63);
-        m->top[block >> 12] |= (uint64_t)1 << (block >> 6 & 63);
+        n += !(m->word[w] & bit);
+        m->word[w] |= bit;
+    }
+    for (int64_t q = begin; q < end; q++)
+        if (block_at(x, itype, q, &w, &bit)) m->word[w] = 0;
+    return n;
+}
+
+SC_INLINE void mark_rows(const tiling *x, const marks *m, sc_dtype itype, int64_t b)
+{
+    const void *pos = x->c->from->view.level[1].pos;
+    const int64_t end = sc_index(pos, itype, (b + 1) * x->high);
+    int64_t w;
+    uint64_t bit;
+    for (int64_t q = sc_index(pos, itype, b * x->high); q < end; q++) {
+        (void)block_at(x, itype, q, &w, &bit);
+        m->word[w] |= bit;
+        m->top[w >> 6] |= (uint64_t)1 << (w & 63);
+        m->peak[w >> 12] |= (uint64_t)1 << (w >> 6 & 63);
     }
 }
 
-/* Takes the marks away and returns their number; with `first` >= 0, block by block gets a place from there
- * on. */
-static int64_t take_marks(const tiling *x, const marks *m, int64_t first)
+/* The lowest bit, which is taken away. */
+SC_INLINE int64_t take_bit(uint64_t *word)
 {
-    int64_t n = 0;
-    for (int64_t t = 0; t < m->tops; t++)
-        for (; m->top[t]; m->top[t] &= m->top[t] - 1) {
-            int64_t w = 64 * t + __builtin_ctzll(m->top[t]);
-            for (; m->word[w]; m->word[w] &= m->word[w] - 1, n++) {
-                int64_t block = 64 * w + __builtin_ctzll(m->word[w]);
-                if (first < 0) continue;
-                m->slot[block] = (first + n) * x->area;
-                sc_index_put(x->crd, x->c->to->itype, first + n, block);
+    const int64_t bit = __builtin_ctzll(*word);
+    *word &= *word - 1;
+    return bit;
+}
+
+/* Takes the marks away; block by block gets a place from `first` on. */
+SC_INLINE void take_marks(const tiling *x, const marks *m, sc_dtype itype, int64_t first)
+{
+    for (int64_t p = 0; p < m->peaks; p++)
+        while (m->peak[p]) {
+            const int64_t t = 64 * p + take_bit(&m->peak[p]);
+            while (m->top[t]) {
+                const int64_t w = 64 * t + take_bit(&m->top[t]);
+                for (; m->word[w]; first++) {
+                    const int64_t block = 64 * w + take_bit(&m->word[w]);
+                    m->slot[block] = first * x->area;
+                    sc_index_put(x->crd, itype, first, block);
+                }
             }
         }
-    return n;
 }
 
 SC_INLINE void put_rows(const tiling *x, const marks *m, sc_dtype itype, size_t size, int64_t b)
@@ -139,24 +171,24 @@ static void count_marked(void *arg, int lane, int64_t begin, int64_t end)
     tiling *x = arg;
     marks m = lane_marks(x, lane);
     bool stray = false;
-    memset(m.word, 0, (size_t)((uint64_t *)m.slot - m.word) * sizeof *m.word);
-    for (int64_t b = begin; b < end; b++) {
-#define RUN(itype) mark_rows(x, &m, itype, b, &stray)
-        SC_BY_INDEX(x->c->from->itype, RUN);
+    memset(m.word, 0, bits_size(&m));
+#define RUN(itype)                                                                                           \
+    for (int64_t b = begin; b < end; b++) x->pos[b + 1] = count_blocks(x, &m, itype, b, &stray)
+    SC_BY_INDEX(x->c->from->itype, RUN);
 #undef RUN
-        x->pos[b + 1] = take_marks(x, &m, -1);
-    }
     x->stray[lane] = stray;
 }
 
 SC_INLINE void fill_rows(const tiling *x, const marks *m, sc_dtype itype, size_t size, int64_t begin,
                          int64_t end)
 {
-    bool stray = false;
     for (int64_t b = begin; b < end; b++) {
         int64_t first = x->pos[b] * x->area, n = (x->pos[b + 1] - x->pos[b]) * x->area;
-        mark_rows(x, m, itype, b, &stray);
-        take_marks(x, m, x->pos[b]);
+        mark_rows(x, m, itype, b);
+        if (x->c->to->itype == SC_I64)
+            take_marks(x, m, SC_I64, x->pos[b]);
+        else
+            take_marks(x, m, SC_I32, x->pos[b]);
         memset((char *)x->val + (size_t)first * size, 0, (size_t)n * size);
         for (int64_t k = 0; x->perm && k < n; k++) x->perm[first + k] = -1;
         put_rows(x, m, itype, size, b);
@@ -186,10 +218,9 @@ static int gather_blocks(tiling *x, int lanes)
 int sc_convert_csr_bsr(const sc_conversion *c)
 {
     tiling x = tiling_of(c, &c->to->format);
-    int64_t words, tops;
     int lanes = sc_team_lanes(2 * (double)c->from->view.nval);
     x.pos = sc_convert_take(c, x.rows / x.high + 1, sizeof *x.pos);
-    x.table = sc_convert_take(c, marks_size(&x, &words, &tops), (size_t)lanes * sizeof *x.table);
+    x.table = sc_convert_take(c, marks_size(&x), (size_t)lanes * sizeof *x.table);
     int rc = x.pos && x.table ? gather_blocks(&x, lanes) : SC_ENOMEM;
     sc_work_give(x.pos);
     sc_work_give(x.table);
@@ -260,23 +291,40 @@ int sc_convert_dense_bsr(const sc_conversion *c)
 }
 
 /* ---- blocks to (dense, compressed) ---- */
+/* A row of a block, whose values begin at `at`, as entries from q on. */
+SC_INLINE void unroll_row(const tiling *x, sc_dtype to, size_t size, int64_t wide, int64_t col, int64_t at,
+                          int64_t q)
+{
+    const void *val = x->c->from->view.val;
+    for (int64_t j = 0; j < wide; j++) sc_index_put(x->crd, to, q + j, col + j);
+    for (int64_t j = 0; j < wide; j++) sc_value_move(x->val, q + j, val, at + j * x->in_col, size);
+    for (int64_t j = 0; x->perm && j < wide; j++) x->perm[q + j] = at + j * x->in_col;
+}
+
 SC_INLINE bool unroll_rows(const tiling *x, sc_dtype itype, size_t size, int64_t begin, int64_t end)
 {
     const sc_view *v = &x->c->from->view;
+    const int64_t blocks = x->cols / x->wide;
+    void *pos = (void *)(uintptr_t)x->c->to->view.level[1].pos;
     bool stray = false;
     for (int64_t b = begin; b < end; b++) {
         int64_t first = sc_index(v->level[1].pos, itype, b), last = sc_index(v->level[1].pos, itype, b + 1);
         for (int64_t i = 0, q = first * x->area; i < x->high; i++) {
-            sc_index_put((void *)(uintptr_t)x->c->to->view.level[1].pos, x->c->to->itype, b * x->high + i, q);
-            for (int64_t k = first; k < last; k++) {
-                int64_t block = sc_index(v->level[1].crd, itype, k), at = k * x->area + i * x->in_row;
-                stray |= (uint64_t)block >= (uint64_t)(x->cols / x->wide);
-                for (int64_t j = 0; j < x->wide; j++, q++, at += x->in_col) {
-                    sc_index_put(x->crd, x->c->to->itype, q,
-                                 (int64_t)((uint64_t)block * (uint64_t)x->wide) + j);
-                    sc_value_move(x->val, q, v->val, at, size);
-                    if (x->perm) x->perm[q] = at;
-                }
+            sc_index_put(pos, x->c->to->itype, b * x->high + i, q);
+            for (int64_t k = first; k < last; k++, q += x->wide) {
+                const int64_t block = sc_index(v->level[1].crd, itype, k), at = k * x->area + i * x->in_row;
+                const int64_t col = (int64_t)((uint64_t)block * (uint64_t)x->wide);
+                stray |= (uint64_t)block >= (uint64_t)blocks;
+#define ROW(to, wide) unroll_row(x, to, size, wide, col, at, q)
+                if (x->c->to->itype == SC_I64)
+                    ROW(SC_I64, x->wide);
+                else if (x->wide == 2)
+                    ROW(SC_I32, 2);
+                else if (x->wide == 4)
+                    ROW(SC_I32, 4);
+                else
+                    ROW(SC_I32, x->wide);
+#undef ROW
             }
         }
     }

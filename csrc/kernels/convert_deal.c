@@ -4,8 +4,8 @@
  * order of the source, and several threads touch the same lines of it. So entries
  * are first dealt into buckets, ranges of keys whose entries and counts fit the
  * cache, of which every lane fills a piece of its own; then each bucket is sorted
- * for itself, by one thread. Few entries stay where they are: then they are one
- * bucket, or each lane has places of its own for its part of them. */
+ * for itself, by one thread. Few entries stay where they are, and those of grids and bands, which come close
+ * to each other as they are: then they are one bucket, or each lane has places of its own for its part of them. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -16,6 +16,9 @@
 #define ALL_KEYS (8 * KEYS) /* of entries that stay where they are, at most */
 #define BUCKETS 1024        /* that are filled at a time, unless there are more than 2^26 keys */
 #define LOWBITS 16          /* of a key that an entry in a bucket holds */
+#define STRETCHES 8         /* of entries that are looked at, to see if they lie close */
+#define STRETCH 4096        /* entries of each */
+#define PLACE 4             /* bytes that an entry is written to, side by side with others of its key */
 
 /* ---- the fibres of entries ---- */
 SC_INLINE int64_t fibres(const void *pos, sc_dtype itype, int64_t n, int64_t f, int64_t begin, int64_t end,
@@ -168,9 +171,20 @@ static int shift_for(int64_t nkey, int64_t buckets, int most)
     return shift;
 }
 
+/* Whether the places of entries lie close where entries do, as those of grids and bands: as some stretches of them say. */
+static bool lie_close(const sc_deal *d)
+{
+    const int64_t step = d->n / STRETCHES, each = sc_min(d->n / sc_max(d->nkey, 1) * PLACE, 64);
+    const size_t size = sc_dtype_size(d->c->from->itype);
+    bool far = !each || step < STRETCH;
+    for (int64_t e = 0; !far && e + STRETCH <= d->n; e += step)
+        far = sc_census_far((const char *)d->by + (size_t)e * size, d->c->from->itype, STRETCH, (size_t)each);
+    return !far;
+}
+
 int sc_deal_open(sc_deal *d, bool sources, int64_t few)
 {
-    bool stay = d->n <= few && d->nkey <= ALL_KEYS;
+    const bool stay = (d->n <= few && d->nkey <= ALL_KEYS) || lie_close(d);
     d->lanes =
         sc_team_lanes(stay ? (double)d->n / 8 : 4 * (double)d->n); /* lanes that share lines gain little */
     while (stay && d->lanes > 1 && d->lanes * d->nkey > 2 * d->n)

@@ -139,3 +139,27 @@ def _topk_fake(x, k, smallest, wide):
 
 
 operator("topk(Tensor x, SymInt k, bool smallest, bool wide) -> (Tensor, Tensor)", _topk, _topk_fake)
+
+
+# ---- the order along rows of csr ----
+def _ranked_fake(pos, crd, values, columns, low, high, smallest):
+    n = (pos.shape[0] - 1) * (high - low)
+    return pos.new_empty(n, dtype=torch.int64), values.new_empty(n)
+
+
+def _extremes_fake(pos, crd, values, columns, across, smallest):
+    n = columns if across else pos.shape[0] - 1
+    return pos.new_empty(n, dtype=torch.int64), values.new_empty(n)
+
+
+_LISTS = "Tensor pos, Tensor crd, Tensor values, SymInt columns"
+operator(
+    f"ranked({_LISTS}, SymInt low, SymInt high, bool smallest) -> (Tensor, Tensor)",
+    lambda *args: _C.ranked(*args),
+    _ranked_fake,
+)
+operator(
+    f"extremes({_LISTS}, bool across, bool smallest) -> (Tensor, Tensor)",
+    lambda *args: _C.extremes(*args),
+    _extremes_fake,
+)

@@ -1,8 +1,8 @@
 """Orders along a dimension: extremes with their positions, sorting, the k largest, medians, logsumexp.
 
-A missing entry counts as zero. Positions are found of numbers, from the stored entries: in the order of a row
-those above zero come first, then the zeros, stored or not, by their position, then those below. Values are
-looked up at these positions, differentiably. Results are dense. Of equal entries the first counts.
+A missing entry counts as zero. Positions are found of numbers, from the stored entries along rows
+(csrc/kernels/ranked.c, extremes.c), with the values there; where these are differentiated they are looked up
+at the positions. Results are dense. Of equal entries the first counts.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from collections.abc import Callable, Sequence
 import torch
 
 from .. import _torch
-from ..tensor.entries import Entries, add_up, counts, entries, places, ravel, runs, unravel
+from ..tensor.entries import CARRIER, Entries, add_up, counts, entries, places, ravel, unravel
 from ..tensor.format import layout
 from ..tensor.index import axis, lookup, positions
 from ..tensor.making import expect_cpu
-from ..tensor.sparsetensor import SparseTensor
+from ..tensor.matrices import selects
+from ..tensor.sparsetensor import SparseTensor, sound
 from ..tensor.values import assemble, carries, plain_values
 from .dynamic import unwrapped
-from .reduce import Dims, amax, amin, dims_of, group, kernel, widened
+from .reduce import Dims, amax, amin, dims_of, group, widened
+
+_WIDE = {**CARRIER, torch.bool: torch.int32, torch.int16: torch.int32}  # in which kernels find orders
 
 
 # ---- positions ----
@@ -41,11 +44,6 @@ def _nonzeros(e: Entries) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return ravel(e.indices[:-1, at], e.shape[:-1]), e.indices[-1, at], values[at]
 
 
-def _above(values: torch.Tensor, largest: bool) -> torch.Tensor:
-    """Which values come before zeros."""
-    return (values > 0) | values.isnan() if largest else values < 0
-
-
 def _zeros(
     row: torch.Tensor, column: torch.Tensor, start: torch.Tensor, n: int, of: torch.Tensor, j: torch.Tensor
 ) -> torch.Tensor:
@@ -58,7 +56,7 @@ def _zeros(
 _BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
 
-def _as_integers(values: torch.Tensor, largest: bool) -> torch.Tensor:
+def _as_integers(values: torch.Tensor) -> torch.Tensor:
     """Integers that ascend as numbers other than zero come in an order, the same for equal ones.
 
     torch sorts a million of them in a tenth of the time that it takes for numbers.
@@ -68,12 +66,12 @@ def _as_integers(values: torch.Tensor, largest: bool) -> torch.Tensor:
         bits = wide.view(_BITS[wide.dtype])
         most = torch.iinfo(bits.dtype).max
         values = torch.where(wide.isnan(), most, torch.where(bits < 0, bits ^ most, bits))
-    return ~values if largest else values
+    return values
 
 
-def _in_rows(row: torch.Tensor, values: torch.Tensor, largest: bool) -> torch.Tensor:
+def _in_rows(row: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """The order of entries by rows and there by their values, of equal ones as they come."""
-    values = _as_integers(values, largest)
+    values = _as_integers(values)
     if values.itemsize <= 4 and not _torch.in_graph() and row.numel() and int(row.max()) < 2**31:
         # keys that are not negative, at which torch is quick
         return torch.argsort((row << 32) + (values.long() + 2**31), stable=True)
@@ -81,53 +79,45 @@ def _in_rows(row: torch.Tensor, values: torch.Tensor, largest: bool) -> torch.Te
     return order[torch.argsort(row[order], stable=True)]
 
 
-def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
-    """Columns [rows, high - low] of the entries at these places of the order of each row."""
-    rows, n = math.prod(e.shape[:-1]), e.shape[-1]
-    row, column, values = _nonzeros(e)
-    count = counts(row, rows)
-    start = count.cumsum(0) - count
-    above = _above(values, largest)
-    first = row.new_zeros(rows).index_add(0, row, above.long())  # before the zeros
-    sought = torch.where(
-        above, (low < first)[row], (high > first + n - count)[row]
-    )  # the others need no order
-    at = places(sought)
-    order = at[_in_rows(row[at], values[at], largest)]
-    owner = row[order]
-    own, passed = counts(owner, rows), torch.where(low < first, 0, first)
-    place = torch.arange(order.numel(), device="cpu") + (passed - own.cumsum(0) + own)[owner]
-    place = place + torch.where(place < first[owner], 0, n - count[owner])
-    at = places((place >= low) & (place < high))
-    found = row.new_empty(rows * (high - low))
-    found[owner[at] * (high - low) + place[at] - low] = column[order[at]]
-    begin, end = first.clamp(low, high), (first + n - count).clamp(low, high)
-    of, step = runs(end - begin)
-    place = begin[of] + step
-    found[of * (high - low) + place - low] = _zeros(row, column, start, n, of, place - first[of])
-    return found.view(rows, high - low)
-
-
-def _extreme(a: SparseTensor, dims: list[int], largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest or the smallest entry along dimensions as a number, and its column, [rows] each; the first
-    NaN where there is one."""
+def _numbers(a: SparseTensor) -> SparseTensor:
+    """Each entry once, of a type that orders are found of, and nothing that derivatives hang on."""
     a = a._unique()
-    a = a._with_values(_torch.numbers_of(a.values(), "an order"))
-    e, rest = entries(a), [d for d in range(a._ndim) if d not in dims]
-    kept, reduced = ([e.shape[d] for d in part] for part in (rest, dims))
-    row, rows = ravel(e.indices[rest], kept), math.prod(kept)
-    column, n = ravel(e.indices[dims], reduced), math.prod(reduced)
-    best = kernel(a, dims, "max=" if largest else "min=").view(-1)
-    of_row = best[row]
-    mine = places((e.values == of_row) | (e.values != e.values))
-    found = torch.full((rows,), n, device="cpu").scatter_reduce(0, row[mine], column[mine], "amin")
-    beside = places((of_row == 0) & (e.values != 0))  # of rows where a zero is best
-    beside = beside[torch.argsort(row[beside], stable=True)]
-    row, column, of = row[beside], column[beside], places(best == 0)
-    count = counts(row, rows)
-    start = count.cumsum(0) - count
-    zeros = _zeros(row, column, start, n, of, torch.zeros_like(of))
-    return best.to(a.dtype), found.index_put((of,), zeros)
+    values = _torch.numbers_of(a.values(), "an order")
+    return a._with_values(values.to(_WIDE.get(values.dtype, values.dtype)))
+
+
+def _in_lists(a: SparseTensor, dims: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What lies along dimensions as the rows of csr: pos, crd and values."""
+    rest = [d for d in range(a._ndim) if d not in dims]
+    if a._fmt == "csr" and [*dims] == [a._ndim - 1]:
+        pos, crd, values = sound(a)._arrays()
+        return pos, crd, values
+    if selects(a) and len(dims) == 1:
+        return _in_lists((a if dims[0] else a.T).convert("csr"), (1,))
+    e = entries(a.permute(*rest, *dims))
+    kept, reduced = e.shape[: len(rest)], e.shape[len(rest) :]
+    count = counts(ravel(e.indices[: len(rest)], kept), math.prod(kept))
+    pos = torch.cat([count.new_zeros(1), count.cumsum(0)])
+    return pos, ravel(e.indices[len(rest) :], reduced).contiguous(), e.values.contiguous()
+
+
+def _ranked(input: SparseTensor, dim: int, low: int, high: int, largest: bool) -> tuple:
+    """Columns and values [rows * (high - low)] of the entries at these places of the order of each row."""
+    a = _numbers(input)
+    return torch.ops.scorch.ranked(*_in_lists(a, (dim,)), a.shape[dim], low, high, not largest)
+
+
+_ROWS = 2**32 - 1  # that csr has at most where extremes of columns are found along its rows
+
+
+def _extreme(input: SparseTensor, dims: list[int], largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Columns and values [rows] of the largest or the smallest entry along dimensions; of the first NaN where
+    there is one."""
+    a = _numbers(input)
+    across = dims == [0] and selects(a) and a._fmt != "csc" and a._shape[0] <= _ROWS
+    lists = _in_lists(a.convert("csr"), (1,)) if across else _in_lists(a, dims)
+    extent = a.shape[1] if across else math.prod(a.shape[d] for d in dims)
+    return torch.ops.scorch.extremes(*lists, extent, across, not largest)
 
 
 def _back(x: torch.Tensor, shape: Sequence[int], dim: int, k: int) -> torch.Tensor:
@@ -145,9 +135,17 @@ def _at(input: SparseTensor, dim: int, columns: torch.Tensor) -> tuple[torch.Ten
     return lookup(input, [columns if d == at else places_of(d) for d in range(input._ndim)]), columns
 
 
+def _pair(input: SparseTensor, dim: int, columns: torch.Tensor, values: torch.Tensor, k: int) -> tuple:
+    """The values that were found, k a row along a dimension, differentiably, and their columns."""
+    columns = _back(columns, input.shape, dim, k)
+    if plain_values(input) is None:
+        return _at(input, dim, columns)
+    return _back(values, input.shape, dim, k).to(input.dtype), columns
+
+
 def _between(input: SparseTensor, dim: int, low: int, high: int, largest: bool) -> tuple:
-    columns = _ranked(_rows_of(input, dim), low, high, largest)
-    return _at(input, dim, _back(columns, input.shape, dim, high - low))
+    a = input if input._ndim else input.reshape(1)
+    return _pair(input, dim, *_ranked(a, axis(dim, a._ndim), low, high, largest), high - low)
 
 
 # ---- of torch ----
@@ -163,9 +161,7 @@ def extreme(largest: bool) -> Callable:
     def call(input: SparseTensor, dim: int, keepdim: bool = False) -> tuple:
         _needs_entries(name, input, dim)
         a = input if input._ndim else input.reshape(1)
-        found = _extreme(a, [axis(dim, a._ndim)], largest)
-        best, columns = (_back(x, input.shape, dim, 1) for x in found)
-        pair = (best, columns) if plain_values(input) is not None else _at(input, dim, columns)
+        pair = _pair(input, dim, *_extreme(a, [axis(dim, a._ndim)], largest), 1)
         return getattr(torch.return_types, name)([_closed(x, input, dim, keepdim) for x in pair])
 
     return call
@@ -202,7 +198,7 @@ def arg(name: str) -> Callable:
             raise ValueError(f"{name}: expected entries, got the shape {list(input.shape)}")
         a = input if input._ndim else input.reshape(1)
         found = _first_of_all(a, largest)
-        found = _extreme(a, list(range(a._ndim)), largest)[1] if found is None else found
+        found = _extreme(a, list(range(a._ndim)), largest)[0] if found is None else found
         return found.view((1,) * input._ndim if keepdim else ())
 
     return call
@@ -312,7 +308,7 @@ def _commonest(e: Entries) -> torch.Tensor:
     """Columns [rows] of the last entry that is the commonest of its row, the smallest of several."""
     rows, n = math.prod(e.shape[:-1]), e.shape[-1]
     row, column, values = _nonzeros(e)
-    order = _in_rows(row, values, False)
+    order = _in_rows(row, values)
     owner, value = row[order], values[order]
     begins = torch.ones(order.numel(), dtype=torch.bool, device="cpu")
     begins[1:] = (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])

@@ -313,11 +313,10 @@ _EXACT = {  # up to which numbers of a type count by ones
 
 
 def _counts_in_one_pass(a: SparseTensor, dims: list[int]) -> bool:
-    """Whether a kernel counts, in the type of a, what lies together and is not zero."""
+    """Whether a kernel counts, in the type of a, what is not zero, into a vector or a number."""
     if plain_values(a) is None or is_composed(a._fmt) or not _leaves_dense(a, dims):
         return False
-    together = layout(a._fmt, a._ndim).levels[-1][2] in dims
-    return together and _sized(a, dims) <= _EXACT.get(a._val.dtype, -1)
+    return _sized(a, dims) <= _EXACT.get(a._val.dtype, -1)
 
 
 # ---- extremes and products ----

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from . import rooms
 from .common import COMPUTED
 from .entries import (
@@ -35,7 +35,8 @@ from .index import axes, axis, index_select, narrow, select_all
 from .join import as_sparse, cat, common_types
 from .matrices import diagonal_from, reorders, reshaped, reshapes, selects, triangle, widened
 from .sparsetensor import SparseTensor, rank
-from .values import assemble
+from .values import assemble, plain_values
+from .wrapping import fresh
 
 
 # ---- the same entries under other coordinates ----
@@ -226,6 +227,8 @@ def tile(input: SparseTensor, *times: int | Sequence[int], dims: Sequence[int] |
 def _kron_rows(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     """Of csr: row (i, k) has a[i, j] * b[k, l] at column (j, l), and kernels make them in this order."""
     shape = tuple(n * m for n, m in zip(a._shape, b._shape, strict=True))
+    if plain_values(a) is not None and plain_values(b) is not None:
+        return _kron_plainly(a, b, shape)
     made = rooms.expressions.evaluate(
         "C[i,k,j,l] = A[i,j] * B[k,l]",
         A=a,
@@ -236,6 +239,18 @@ def _kron_rows(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     index = fitting_index(common_types([a, b])[1], shape, len(values))
     first = (j.to(index) * b._shape[1]).repeat_interleave(blocks.diff(), output_size=len(values))
     return assemble(layout("csr", 2), shape, (blocks[rows.long()].to(index), first + l, values))
+
+
+def _kron_plainly(a: SparseTensor, b: SparseTensor, shape: tuple[int, ...]) -> SparseTensor:
+    """Such a product where nothing is recorded: the result is all that is made."""
+    dtype = torch.promote_types(a._val.dtype, b._val.dtype)
+    n = a._val.shape[0] * b._val.shape[0]
+    index = fitting_index(common_types([a, b])[1], shape, n)
+    _torch.find_room(n, index.itemsize + dtype.itemsize, "entries")
+    pos, crd, values = _C.kron(*[
+        (*(x.to(index) for x in t._arrays()[:2]), plain_values(t).to(dtype), t._shape[1]) for t in (a, b)
+    ])  # fmt: skip
+    return fresh(layout("csr", 2), shape, (pos, crd, values))
 
 
 def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
