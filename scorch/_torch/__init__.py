@@ -22,6 +22,7 @@ from .callers import (
     traces_step,
 )
 from .extension import DEBUG_STAGES, VALIDATES
+from .gradients import grad
 from .sizes import bounds, divides, holds, surely, symbols_in, unknown_size
 from .state import (
     PLAIN,

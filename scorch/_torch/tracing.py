@@ -155,6 +155,8 @@ class AutogradNode(torch.autograd.function._SingleLevelFunction):
 
         @wraps(backward)
         def on_memory(ctx: Any, *grads: Any) -> Any:
+            if torch.Tensor not in map(type, grads):
+                return backward(ctx, *grads)
             return backward(ctx, *[dense(with_memory(grad)) for grad in grads])
 
         cls.backward = staticmethod(between_graphs(on_memory))

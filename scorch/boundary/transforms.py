@@ -49,8 +49,13 @@ def _unwrap(plainly: Callable) -> Callable:
     return unwrap
 
 
+def _is_differentiated(x: object) -> bool:
+    """Whether the values of x are differentiated, also where the transform that wrapped them is over."""
+    return isinstance(x, SparseTensor) and _torch.is_wrapped(x._val)
+
+
 def _differentiated(x: torch.Tensor | None) -> torch.Tensor | None:
-    return x._val if isinstance(x, SparseTensor) and _torch.is_wrapped(x._val) else x
+    return x._val if _is_differentiated(x) else x
 
 
 def _as_differentiated(y: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
@@ -90,8 +95,8 @@ def _remove_batch(plainly: Callable) -> Callable:
     return remove
 
 
-def _listed(x: object) -> Sequence:
-    return [x] if isinstance(x, torch.Tensor | GradientEdge) else list(x)
+def _listed(x: object) -> tuple:
+    return (x,) if isinstance(x, torch.Tensor | GradientEdge) else tuple(x)
 
 
 @partwise
@@ -100,8 +105,10 @@ def grad(
 ) -> tuple[torch.Tensor | None, ...]:
     """``torch.autograd.grad``; where values are wrapped it is asked for these."""
     outputs, inputs = _listed(outputs), _listed(inputs)
+    if not torch.compiler.is_dynamo_compiling() and not any(map(_is_differentiated, (*outputs, *inputs))):
+        return _torch.grad(outputs, inputs, grad_outputs, *args, **options)
     if grad_outputs is not None:
-        grad_outputs = list(map(_as_differentiated, outputs, _listed(grad_outputs)))
+        grad_outputs = tuple(map(_as_differentiated, outputs, _listed(grad_outputs)))
     with _torch.DisableTorchFunctionSubclass():
         wanted = [_differentiated(x) for x in inputs]
         found = torch.autograd.grad(

@@ -98,7 +98,7 @@ def _evaluate(
 _known_recorded: dict[tuple, tuple[str, tuple[bool, ...]]] = {}
 
 
-def _recorded_before(expression: str, names: tuple[str, ...], operands: tuple) -> object:
+def _recorded_before(expression: str, names: tuple[str, ...], operands: tuple, how: tuple) -> object:
     """Results of a recorded call over operands like those of an earlier one; NotImplemented elsewhere."""
     kinds = []
     for x in operands:
@@ -108,15 +108,15 @@ def _recorded_before(expression: str, names: tuple[str, ...], operands: tuple) -
             kinds.append(None)
         else:
             return NotImplemented
-    known = _known_recorded.get((expression, names, *kinds))
-    if known is None or not _C.plain() or autocast.is_on():
+    known = _known_recorded.get((_said(expression, how), names, *kinds))
+    if known is None or not _C.plain():  # which says of autocast, too
         return NotImplemented
-    kept = run_kept(expression, names, operands)
+    kept = run_kept(expression, names, operands) if how == _PLAINLY else None
     return unpacked(compress(run_eagerly(known[0], operands, run), known[1])) if kept is None else kept
 
 
 def _note_recorded(
-    expression: str, names: tuple[str, ...], kinds: tuple, known: tuple[str, tuple[bool, ...]]
+    expression: str | tuple, names: tuple[str, ...], kinds: tuple, known: tuple[str, tuple[bool, ...]]
 ) -> None:
     if any(kind and repeats(kind[1]) for kind in kinds):
         return  # a gradient to such an operand is to another structure
@@ -131,7 +131,7 @@ def _as_before(expression: str, names: tuple[str, ...], operands: tuple, how: tu
         return NotImplemented
     try:
         if torch.is_grad_enabled() and _torch.any_requires_grad(*operands):
-            return _recorded_before(expression, names, operands) if how == _PLAINLY else NotImplemented
+            return _recorded_before(expression, names, operands, how)
         found = _C.evaluate_again(_known, _said(expression, how), names, operands)
     except (TypeError, ValueError, RuntimeError):
         return NotImplemented  # it is said where all is looked at
@@ -320,10 +320,11 @@ def compute(
     if not needs_grad(*xs) and not _torch.in_transform():
         return unpacked(recorded(known_program(expression, *how), xs))
     program, shown = known_revealed(expression, *how)
-    if (format, schedule, implicit) == _PLAINLY and not is_traced(xs):
+    if not is_traced(xs):
+        said = format, schedule, implicit
         if all(map(operator.is_, xs, operands)):
-            _note_recorded(expression, names, how[1], (program, shown))
-        kept = run_kept(expression, names, xs)
+            _note_recorded(_said(expression, said), names, how[1], (program, shown))
+        kept = run_kept(expression, names, xs) if said == _PLAINLY else None
         if kept is not None:
             return kept
     return unpacked(compress(recorded(program, xs), shown))

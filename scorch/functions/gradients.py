@@ -115,7 +115,11 @@ def results_read(program: str, ranks: tuple[int, ...], wanted: int, count: int) 
 
 def mask(flags: Sequence[object]) -> int:
     """Bit k: whether flag k is true."""
-    return sum([1 << k for k, flag in enumerate(flags) if flag])
+    found = 0
+    for k, flag in enumerate(flags):
+        if flag:
+            found |= 1 << k
+    return found
 
 
 def fit(grad: torch.Tensor, lacks: int, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
@@ -143,23 +147,30 @@ class _Call(_torch.AutogradNode):
 
     @staticmethod
     def forward(ctx, program, run, *operands):
-        ctx.set_materialize_grads(False)
+        ctx.materialize_grads = False
         results = run(program, list(operands))
-        ctx.program, ctx.run = program, run
-        ctx.ranks = tuple([x._ndim if _sparse(x) else x.dim() for x in operands])
-        ctx.sparse = [_sparse(x) for x in results]
-        ctx.kept = results_read(program, ctx.ranks, mask(ctx.needs_input_grad[2:]), len(results))
-        arrays = [a for x in operands if _sparse(x) for a in x._arrays()]  # for their versions
-        ctx.save_for_backward(*operands, *(results[r] for r in ctx.kept), *arrays)
+        ranks, arrays = [], []  # the arrays for their versions
+        for x in operands:
+            if isinstance(x, SparseTensor):
+                facts = x.__dict__
+                ranks.append(facts["_ndim"])
+                arrays += map(facts.__getitem__, facts["_names"])
+            else:
+                ranks.append(x.dim())
+        ranks, sparse = tuple(ranks), [isinstance(x, SparseTensor) for x in results]
+        kept = results_read(program, ranks, mask(ctx.needs_input_grad[2:]), len(results))
+        ctx.call = program, run, ranks, sparse, kept
+        ctx.to_save = (*operands, *map(results.__getitem__, kept), *arrays)
         return tuple(results)
 
     @staticmethod
     def backward(ctx, *grads):
-        saved, n = ctx.saved_tensors, len(ctx.ranks)
-        results = dict(zip(ctx.kept, saved[n:], strict=False))
-        call = _Pulled(ctx.run, ctx.sparse, saved, results, grads)
+        program, run, ranks, sparse, kept = ctx.call
+        saved = ctx.saved_tensors
+        results = dict(zip(kept, saved[len(ranks) :], strict=False))
+        call = _Pulled(run, sparse, saved, results, grads)
         given, wanted = mask([g is not None for g in grads]), mask(ctx.needs_input_grad[2:])
-        return None, None, *gradients_by(ctx.program, ctx.ranks, wanted, given, call.add)
+        return None, None, *gradients_by(program, ranks, wanted, given, call.add)
 
 
 def _dense(grad: torch.Tensor) -> torch.Tensor:
