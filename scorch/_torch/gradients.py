@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import torch
 from torch._C import DisableTorchFunctionSubclass
-from torch.autograd.graph import _engine_run_backward
+
+# What torch.autograd.grad ends in; versions that have it elsewhere are called as users call them.
+_engine = getattr(torch.autograd.graph, "_engine_run_backward", None)
 
 
 def _fits(y: object, grad: object) -> bool:
@@ -33,12 +35,10 @@ def grad(
     with DisableTorchFunctionSubclass():
         listed = isinstance(grad_outputs, list | tuple)
         grads = tuple(grad_outputs) if listed else (grad_outputs,)
-        usual = only_inputs and not any(options.values())
+        usual = _engine is not None and only_inputs and not any(options.values())
         if not usual or len(grads) != len(outputs) or not all(map(_fits, outputs, grads)):
             return torch.autograd.grad(
                 outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, **options
             )
         retain = create_graph if retain_graph is None else retain_graph
-        return _engine_run_backward(
-            outputs, grads, retain, create_graph, inputs, False, accumulate_grad=False
-        )
+        return _engine(outputs, grads, retain, create_graph, inputs, False, accumulate_grad=False)
