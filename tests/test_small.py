@@ -9,7 +9,7 @@ import torch
 
 import scorch
 from scorch import _C
-from scorch.tensor.sparsetensor import ALONE, HANDLERS, SparseTensor
+from scorch.tensor.sparsetensor import ALONE, HANDLERS, TOTALS, SparseTensor
 
 DENSE = torch.tensor([[0.0, 2.0, 0.0], [-1.0, 0.0, 3.0], [0.0, 0.0, -4.0]])
 ASKED_ALONE = ALONE - {torch.nn.functional.relu}  # which asks with its inplace=
@@ -87,7 +87,100 @@ def test_what_is_more_than_values():
         assert not _C.on_values(torch.relu, b).requires_grad
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.int16, torch.int32, torch.bool])
+def test_totals_ask_no_handler(dtype, monkeypatch):
+    dense = DENSE.to(dtype)
+    a = scorch.sparse(dense)
+    for function in TOTALS:
+        monkeypatch.delitem(HANDLERS, function)
+        made, wanted = function(a), function(dense)
+        assert type(made) is torch.Tensor and made.dtype is wanted.dtype and torch.equal(made, wanted)
+
+
+@pytest.mark.parametrize("format", ["ell(4)", "sell(2,4)", "csr of rows(<= 1) + coo"])
+def test_totals_of_formats_that_hold_more(format):
+    dense = torch.arange(12.0).view(3, 4).clone()
+    for function in TOTALS:
+        a = scorch.sparse(dense, format)
+        assert _C.of_values(function, a) is NotImplemented or "ell" not in format
+        assert torch.equal(function(a), function(dense))
+        half = scorch.sparse(dense.half())
+        assert _C.of_values(function, half) is NotImplemented  # torch rounds their sums more than once
+
+
+@pytest.mark.parametrize("default", [torch.float32, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+def test_types_whatever_torch_makes_tensors_of(default, dtype):
+    a, before = scorch.sparse(DENSE.to(dtype)), torch.get_default_dtype()
+    torch.set_default_dtype(default)
+    try:
+        made = torch.relu(a)
+        with torch.device("meta"):
+            other = a._with_values(a.values())
+    finally:
+        torch.set_default_dtype(before)
+    for x in (made, other):
+        with torch._C.DisableTorchFunctionSubclass():
+            assert torch.Tensor.dtype.__get__(x) is dtype and torch.Tensor.device.__get__(x).type == "cpu"
+
+
 # ---- what is recorded ----
+def test_known_derivatives_are_recorded_by_the_extension(monkeypatch):
+    monkeypatch.setattr("scorch.tensor.derivatives.on_values", None)
+    a = leaf()
+    for made in (torch.relu(a), -a, 2 * a, a + a, a - torch.sin(a).detach()):
+        assert made.requires_grad and type(made) is SparseTensor
+
+
+def test_totals_are_recorded_without_a_handler(monkeypatch):
+    for function in TOTALS:
+        monkeypatch.delitem(HANDLERS, function)
+        a = leaf()
+        made = function(a)
+        assert made.requires_grad == made.dtype.is_floating_point
+        if made.requires_grad:
+            made.square().backward()
+            assert shares(a, a.grad)
+            assert torch.equal(a.grad.to_dense(), 2 * DENSE.sum() * (DENSE != 0))
+    a = leaf()
+    (once,) = torch.autograd.grad(torch.sum(a).square(), a, create_graph=True)
+    (twice,) = torch.autograd.grad(once.to_dense().sum(), a)
+    assert torch.equal(twice.to_dense(), 8.0 * (DENSE != 0))
+
+
+def test_arguments_of_grad_are_looked_through_once(monkeypatch):
+    a, given = leaf(), scorch.map(scorch.sparse(DENSE), torch.ones_like)
+    made, total = torch.relu(a), torch.sum(a)
+    with monkeypatch.context() as m:
+        m.setattr("torch.autograd._make_grads", None)
+        (grad,) = torch.autograd.grad(made, a, given, retain_graph=True)
+        assert torch.equal(grad.to_dense(), (DENSE > 0).float())
+        (grad,) = torch.autograd.grad([made, total], [a], [given, torch.tensor(2.0)], retain_graph=True)
+        assert torch.equal(grad.to_dense(), (DENSE > 0).float() + 2.0 * (DENSE != 0))
+    (grad,) = torch.autograd.grad(total, a, retain_graph=True)
+    assert torch.equal(grad.to_dense(), (DENSE != 0).float())
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        torch.autograd.grad(total, a, torch.ones(2), retain_graph=True)
+    with pytest.raises(RuntimeError, match="implicitly"):
+        torch.autograd.grad(made, a, retain_graph=True)
+    with pytest.raises(RuntimeError, match="not have been used"):
+        torch.autograd.grad(total, [a, leaf()], torch.tensor(1.0), retain_graph=True)
+    assert torch.autograd.grad(total, [a, leaf()], torch.tensor(1.0), allow_unused=True)[1] is None
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(torch.square(made).sum(), a, retain_graph=False)
+        torch.autograd.grad(made, a, given)
+        torch.autograd.grad(made, a, given)
+
+
+def test_recorded_reductions_are_found_again(monkeypatch):
+    a = leaf()
+    first = a.sum(1)
+    monkeypatch.setattr("scorch.functions.expressions.compute", None)
+    again = a.sum(1)
+    again.sum().backward()
+    assert torch.equal(first, again) and torch.equal(a.grad.to_dense(), (DENSE != 0).float())
+
+
 def leaf(dense=DENSE):
     return scorch.sparse(dense).requires_grad_()
 

@@ -53,13 +53,16 @@ typedef struct {
     struct {
         PyTypeObject *type;    /* the class SparseTensor; null until it is adopted */
         PyObject *make, *seal; /* of torch: an object of the class; nobody may ask for its address */
-        PyObject *recorded;    /* of torch: whether a tensor requires a gradient */
-        PyObject *record;      /* of Python: a function of values where one does */
-        PyObject *core_of;     /* of Python: the core of an object */
-        PyObject *single;      /* a dict: see values.c */
+        PyObject *default_type, *default_device; /* of torch: what it makes tensors of */
+        PyObject *recorded;                      /* of torch: whether a tensor requires a gradient */
+        PyObject *record;                        /* of Python: a function of values where one does */
+        PyObject *node, *read, *derivatives[3];  /* see values_node.c */
+        PyObject *core_of;                       /* of Python: the core of an object */
+        PyObject *single;                        /* a dict: see values.c */
     } sparse;
     struct {
-        PyObject *version, *requires_grad, *is_neg, *current_level, *dtype, *device, *with_values;
+        PyObject *version, *requires_grad, *is_neg, *current_level, *dtype, *device, *is_cpu, *with_values;
+        PyObject *detach, *to_save, *materialize_grads, *facts; /* of tensors, and of nodes of autograd */
         PyObject *core, *format, *ndim, *names, *shape, *values, *origin,
             *made; /* in the dict of a SparseTensor */
     } name;
@@ -342,6 +345,20 @@ PyObject *sc_bind_facts(PyObject *x);
 sc_core *sc_bind_core(const sc_state *, PyObject *x);
 /* A SparseTensor with the structure of another one; values: a contiguous vector. */
 PyObject *sc_bind_like(const sc_state *, PyObject *a, PyObject *values);
+/* Format, shape and arrays of a SparseTensor and what is known of them, a dict. */
+PyObject *sc_bind_structure(const sc_state *, PyObject *a);
+PyObject *sc_bind_values(const sc_state *, PyObject *a); /* of a SparseTensor itself, borrowed */
+/* The values of a, borrowed, each once and none of them padding, and whether calls on them are recorded, if it is
+ * not known that some are; else null, perhaps with an exception. That eager arithmetic is plain is asked once by the
+ * caller. */
+PyObject *sc_values_alone(const sc_state *, PyObject *a, bool *recorded);
+/* Whether two tensors with these facts were made with the same structure, arrays and all. */
+bool sc_values_share(const sc_state *, PyObject *one, PyObject *other);
+/* f(x[, y]) in the structure of a, whose values x are. */
+PyObject *sc_values_applied(const sc_state *, PyObject *f, PyObject *a, PyObject *x, PyObject *y);
+
+/* ---- values_node.c ---- */
+extern PyMethodDef sc_values_node_methods[];
 
 /* ---- matmul.c ---- */
 extern PyMethodDef sc_matmul_methods[];

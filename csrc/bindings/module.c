@@ -23,8 +23,26 @@ static int read_guards(sc_state *s, PyObject *guards)
 
 /* The strings of s->name, in its order. */
 static const char *const name_text[] = {
-    "_version", "requires_grad", "is_neg", "_current_level", "dtype", "device",  "_with_values", "_core",
-    "_fmt",     "_ndim",         "_names", "_shape",         "_val",  "_origin", "_made",
+    "_version",
+    "requires_grad",
+    "is_neg",
+    "_current_level",
+    "dtype",
+    "device",
+    "is_cpu",
+    "_with_values",
+    "detach",
+    "to_save",
+    "materialize_grads",
+    "facts",
+    "_core",
+    "_fmt",
+    "_ndim",
+    "_names",
+    "_shape",
+    "_val",
+    "_origin",
+    "_made",
 };
 
 static int names(sc_state *s)
@@ -380,6 +398,7 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, sc_tuned_methods) || PyModule_AddFunctions(module, sc_watch_methods) ||
         PyModule_AddFunctions(module, sc_sampling_methods) ||
         PyModule_AddFunctions(module, sc_values_methods) ||
+        PyModule_AddFunctions(module, sc_values_node_methods) ||
         PyModule_AddFunctions(module, sc_direct_methods) || add_constants(module))
         return -1;
     return sc_core_register(module, s);
@@ -401,6 +420,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(s->sparse.type);
     Py_VISIT(s->sparse.core_of);
     Py_VISIT(s->sparse.record);
+    Py_VISIT(s->sparse.node);
+    Py_VISIT(s->sparse.read);
+    for (int i = 0; i < SC_LEN(s->sparse.derivatives); i++) Py_VISIT(s->sparse.derivatives[i]);
     Py_VISIT(s->sparse.single);
     for (int i = 0; i < s->nguard; i++) Py_VISIT(s->guard[i]);
     return 0;
@@ -423,8 +445,13 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->sparse.type);
     Py_CLEAR(s->sparse.make);
     Py_CLEAR(s->sparse.seal);
+    Py_CLEAR(s->sparse.default_type);
+    Py_CLEAR(s->sparse.default_device);
     Py_CLEAR(s->sparse.recorded);
     Py_CLEAR(s->sparse.record);
+    Py_CLEAR(s->sparse.node);
+    Py_CLEAR(s->sparse.read);
+    for (int i = 0; i < SC_LEN(s->sparse.derivatives); i++) Py_CLEAR(s->sparse.derivatives[i]);
     Py_CLEAR(s->sparse.core_of);
     Py_CLEAR(s->sparse.single);
     for (int i = 0; i < SC_LEN(name_text); i++) Py_CLEAR(((PyObject **)&s->name)[i]);

@@ -30,22 +30,47 @@ static bool yes(PyObject *r)
 }
 
 /* ---- new objects ---- */
-/* A tensor of the class without memory, of a shape, and of the type and device of values. */
-static PyObject *wrapper(const sc_state *s, PyObject *shape, PyObject *values)
+/* Whether tensors of this type and on the device of values are what torch makes where it is told of neither. */
+static bool is_default(const sc_state *s, PyObject *dtype, PyObject *values)
 {
-    PyObject *dtype = PyObject_GetAttr(values, s->name.dtype),
-             *device = dtype ? PyObject_GetAttr(values, s->name.device) : NULL,
+    PyObject *type = PyObject_CallNoArgs(s->sparse.default_type), *device = NULL, *on_cpu = NULL;
+    if (type == dtype) device = PyObject_CallNoArgs(s->sparse.default_device);
+    if (device && PyUnicode_Check(device) && !PyUnicode_CompareWithASCIIString(device, "cpu"))
+        on_cpu = PyObject_GetAttr(values, s->name.is_cpu);
+    const bool same = on_cpu == Py_True;
+    Py_XDECREF(on_cpu);
+    Py_XDECREF(device);
+    Py_XDECREF(type);
+    return same;
+}
+
+/* The same, where torch is told of both. */
+static PyObject *made_as(const sc_state *s, PyObject *shape, PyObject *dtype, PyObject *values)
+{
+    PyObject *device = PyObject_GetAttr(values, s->name.device),
              *args = device ? PyTuple_Pack(2, s->sparse.type, shape) : NULL,
              *options = args ? PyDict_New() : NULL, *made = NULL;
     if (options && !PyDict_SetItem(options, s->name.dtype, dtype) &&
         !PyDict_SetItem(options, s->name.device, device))
         made = PyObject_Call(s->sparse.make, args, options);
-    PyObject *sealed = made ? PyObject_CallFunctionObjArgs(s->sparse.seal, made, NULL) : NULL;
-    if (!sealed) Py_CLEAR(made);
-    Py_XDECREF(sealed);
     Py_XDECREF(options);
     Py_XDECREF(args);
     Py_XDECREF(device);
+    return made;
+}
+
+/* A tensor of the class without memory, of a shape, and of the type and device of values. torch looks each of its
+ * options up, a quarter of what it takes. */
+static PyObject *wrapper(const sc_state *s, PyObject *shape, PyObject *values)
+{
+    PyObject *dtype = PyObject_GetAttr(values, s->name.dtype), *made = NULL;
+    if (dtype && is_default(s, dtype, values))
+        made = PyObject_CallFunctionObjArgs(s->sparse.make, s->sparse.type, shape, NULL);
+    else if (dtype && !PyErr_Occurred())
+        made = made_as(s, shape, dtype, values);
+    PyObject *sealed = made ? PyObject_CallFunctionObjArgs(s->sparse.seal, made, NULL) : NULL;
+    if (!sealed) Py_CLEAR(made);
+    Py_XDECREF(sealed);
     Py_XDECREF(dtype);
     return made;
 }
@@ -109,6 +134,13 @@ PyObject *sc_bind_like(const sc_state *s, PyObject *a, PyObject *values)
 }
 
 /* ---- values alone ---- */
+PyObject *sc_bind_values(const sc_state *s, PyObject *a)
+{
+    PyObject *own = sc_bind_facts(a), *values = own ? PyDict_GetItemWithError(own, s->name.values) : NULL;
+    if (!values && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a SparseTensor");
+    return values;
+}
+
 /* Whether a format, a key of s->sparse.single, stores each entry once and nothing else. */
 static bool is_single(const sc_state *s, PyObject *format)
 {
@@ -117,10 +149,7 @@ static bool is_single(const sc_state *s, PyObject *format)
     return yes(PyObject_GetItem(s->sparse.single, format));
 }
 
-/* The values of a, borrowed, each once and none of them padding, and whether calls on them are recorded, if it is
- * not known that some are; else null, perhaps with an exception. That eager arithmetic is plain is asked once by the
- * caller. */
-static PyObject *alone(const sc_state *s, PyObject *a, bool *recorded)
+PyObject *sc_values_alone(const sc_state *s, PyObject *a, bool *recorded)
 {
     PyObject *own = Py_TYPE(a) == s->sparse.type && !s->validate ? sc_bind_facts(a) : NULL,
              *text = own ? PyDict_GetItemWithError(own, s->name.format) : NULL,
@@ -133,8 +162,7 @@ static PyObject *alone(const sc_state *s, PyObject *a, bool *recorded)
     return answer ? values : NULL;
 }
 
-/* Whether two tensors with these facts were made with the same structure, arrays and all. */
-static bool share_structure(const sc_state *s, PyObject *one, PyObject *other)
+bool sc_values_share(const sc_state *s, PyObject *one, PyObject *other)
 {
     if (one == other) return true;
     PyObject *names = one && other ? PyDict_GetItemWithError(one, s->name.names) : NULL;
@@ -156,8 +184,8 @@ static PyObject *plain_values(PyObject *module, PyObject *const *args, Py_ssize_
     if (n < 1 || n > 2) return PyErr_Format(PyExc_TypeError, "expected plain_values(a[, structure])");
     PyObject *a = args[0], *values = NULL;
     bool recorded = false;
-    if (Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1) values = alone(s, a, &recorded);
-    if (values && n == 2 && !share_structure(s, args[1], sc_bind_facts(a))) values = NULL;
+    if (Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1) values = sc_values_alone(s, a, &recorded);
+    if (values && n == 2 && !sc_values_share(s, args[1], sc_bind_facts(a))) values = NULL;
     if (values && !recorded) return Py_NewRef(values);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
@@ -178,20 +206,7 @@ static PyObject *renewed(const sc_state *s, PyObject *a, PyObject *old, PyObject
     return PyErr_Occurred() ? NULL : PyObject_CallMethodObjArgs(a, s->name.with_values, values, NULL);
 }
 
-enum { NUMBERS = 1, PAIRS = 2 };
-
-/* What b is beside the values of a: a number, or values of the same structure; borrowed, null as in `alone`. */
-static PyObject *second(const sc_state *s, PyObject *a, PyObject *b, long takes, bool *recorded)
-{
-    if (PyLong_CheckExact(b) || PyFloat_CheckExact(b)) return takes & NUMBERS ? b : NULL;
-    if (!(takes & PAIRS) || Py_TYPE(b) != s->sparse.type ||
-        !share_structure(s, sc_bind_facts(a), sc_bind_facts(b)))
-        return NULL;
-    return alone(s, b, recorded);
-}
-
-/* f(x[, y]) in the structure of a, whose values x are. */
-static PyObject *applied(const sc_state *s, PyObject *f, PyObject *a, PyObject *x, PyObject *y)
+PyObject *sc_values_applied(const sc_state *s, PyObject *f, PyObject *a, PyObject *x, PyObject *y)
 {
     Py_INCREF(x);
     PyObject *values = PyObject_CallFunctionObjArgs(f, x, y, NULL), *made = NULL;
@@ -199,19 +214,6 @@ static PyObject *applied(const sc_state *s, PyObject *f, PyObject *a, PyObject *
     Py_XDECREF(values);
     Py_DECREF(x);
     return made;
-}
-
-static PyObject *on_values(PyObject *module, PyObject *const *args, Py_ssize_t n)
-{
-    const sc_state *s = PyModule_GetState(module);
-    if (n != 2 && n != 4) return PyErr_Format(PyExc_TypeError, "expected on_values(f, a[, b, takes])");
-    PyObject *a = args[1], *b = n == 4 ? args[2] : NULL, *x = NULL, *y = NULL;
-    bool recorded = false;
-    if (Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1) x = alone(s, a, &recorded);
-    if (x && b) y = second(s, a, b, PyLong_AsLong(args[3]), &recorded);
-    if (!x || (b && !y)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
-    if (recorded) return PyObject_CallFunctionObjArgs(s->sparse.record, args[0], a, b, NULL);
-    return applied(s, args[0], a, x, y);
 }
 
 /* ---- what Python sees ---- */
@@ -224,9 +226,8 @@ static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return sc_bind_like(s, args[0], args[1]);
 }
 
-static PyObject *structure(PyObject *module, PyObject *a)
+PyObject *sc_bind_structure(const sc_state *s, PyObject *a)
 {
-    const sc_state *s = PyModule_GetState(module);
     PyObject *own = PyType_IsSubtype(Py_TYPE(a), s->sparse.type) ? sc_bind_facts(a) : NULL,
              *names = own ? PyDict_GetItemWithError(own, s->name.names) : NULL,
              *made = names ? PyDict_New() : NULL;
@@ -238,16 +239,21 @@ static PyObject *structure(PyObject *module, PyObject *a)
     return made;
 }
 
+static PyObject *structure(PyObject *module, PyObject *a)
+{ return sc_bind_structure(PyModule_GetState(module), a); }
+
 static PyObject *adopt(PyObject *module, PyObject *args)
 {
     sc_state *s = PyModule_GetState(module);
-    PyObject *type, *make, *seal, *recorded, *record, *core_of, *single;
-    if (!PyArg_ParseTuple(args, "O!OOOOOO!", &PyType_Type, &type, &make, &seal, &recorded, &record, &core_of,
-                          &PyDict_Type, &single))
+    PyObject *type, *make, *seal, *default_type, *default_device, *recorded, *record, *core_of, *single;
+    if (!PyArg_ParseTuple(args, "O!OOOOOOOO!", &PyType_Type, &type, &make, &seal, &default_type,
+                          &default_device, &recorded, &record, &core_of, &PyDict_Type, &single))
         return NULL;
     if (s->sparse.type) Py_RETURN_NONE;
     s->sparse.make = Py_NewRef(make);
     s->sparse.seal = Py_NewRef(seal);
+    s->sparse.default_type = Py_NewRef(default_type);
+    s->sparse.default_device = Py_NewRef(default_device);
     s->sparse.recorded = Py_NewRef(recorded);
     s->sparse.record = Py_NewRef(record);
     s->sparse.core_of = Py_NewRef(core_of);
@@ -258,17 +264,14 @@ static PyObject *adopt(PyObject *module, PyObject *args)
 
 PyMethodDef sc_values_methods[] = {
     {"adopt", adopt, METH_VARARGS,
-     "adopt(SparseTensor, make, seal, any_requires_grad, record, core_of, single): the class, and what makes "
-     "its "
+     "adopt(SparseTensor, make, seal, default_type, default_device, any_requires_grad, record, core_of, "
+     "single): the class, and what makes its "
      "objects; record(f, a[, b]) is on_values where an operand requires a gradient; single[format]: whether "
      "it "
      "stores each entry once and nothing else"},
     {"plain_values", (PyCFunction)(void (*)(void))plain_values, METH_FASTCALL,
      "plain_values(a[, structure]) -> values of a SparseTensor, of this structure, that an eager call may "
      "compute with alone, or None"},
-    {"on_values", (PyCFunction)(void (*)(void))on_values, METH_FASTCALL,
-     "on_values(f, a[, b, takes]) -> SparseTensor of f(values[, number or values]), or NotImplemented: more "
-     "goes on; takes: 1 numbers, 2 SparseTensors of the same arrays"},
     {"like", (PyCFunction)(void (*)(void))like, METH_FASTCALL,
      "like(a or structure(a), values) -> SparseTensor with the structure of a"},
     {"structure", structure, METH_O,

@@ -50,7 +50,8 @@ def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
 def adopt(cls: type, record: Callable, core_of: Callable, single: dict) -> None:
     """Tells the extension of the class, whose objects it makes from then on as :func:`new_wrapper` does."""
     make, seal = torch.Tensor._make_wrapper_subclass, torch._C._set_throw_on_mutable_data_ptr
-    _C.adopt(cls, make, seal, any_requires_grad, record, core_of, single)
+    device = getattr(torch._C, "_get_default_device", lambda: "")
+    _C.adopt(cls, make, seal, torch.get_default_dtype, device, any_requires_grad, record, core_of, single)
 
 
 def as_plain(x: torch.Tensor) -> torch.Tensor:

@@ -32,7 +32,7 @@ from ..functions import (
     writing,
 )
 from ..tensor import conversion, index, join, layouts, rearrange
-from ..tensor.sparsetensor import ALONE, HANDLERS, SparseTensor, partwise
+from ..tensor.sparsetensor import ALONE, HANDLERS, TOTALS, SparseTensor, partwise
 from ..tensor.values import needs_grad
 from . import dispatch, distributed
 
@@ -274,6 +274,7 @@ _put_any(_with_out(reduce.dist), "dist")
 for _name in ("sum", "any", "all"):
     _put(getattr(reduce, f"{_name}_"), _name)
 _put(reduce.sparse_sum, "_sparse_sum")
+TOTALS.update(getattr(home, name) for name in ("sum", "nansum", "count_nonzero") for home in _HOMES)
 _put(running.diff, "diff")
 _DENSE = {  # functions whose results, or what they sort, are dense and as large as the first tensor, by place
     torch: "quantile nanquantile bucketize isin cumsum cumprod cummax cummin logcumsumexp batch_norm "

@@ -7,7 +7,6 @@ differentiates it there. So it is with derivatives themselves, where they are re
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Number
 from typing import Any, NamedTuple
 
 import torch
@@ -62,47 +61,60 @@ _NUMBER, _TWO = _by_function(_BY_NUMBER, torch), _by_function(_OF_TWO, torch)
 
 # ---- the node ----
 class _Function(_torch.AutogradNode):
-    """f of values, in the structure that they have."""
+    """f of values, in the structure that they have; see csrc/bindings/values_node.c."""
 
-    @staticmethod
-    def forward(ctx, a, b, f, derivative):
-        ctx.set_materialize_grads(False)
-        ctx.derivative, ctx.structure = derivative, _C.structure(a)
-        pair = b.__class__ is SparseTensor
-        ctx.number, ctx.count, ctx.twice = None if pair else b, a._val.shape[0], a is b
-        made = _C.on_values(f, a) if b is None else _C.on_values(f, a, b, 3)
-        if derivative.reads:  # the values for their versions
-            ctx.save_for_backward(a, a._val, *((b, b._val) if pair else ()))
-        return made
+    forward = staticmethod(_C.forward)
 
     @staticmethod
     def backward(ctx, grad):
         if grad is None:
             return None, None, None, None
-        g, given, structure = values_of_grad(ctx.structure, ctx.count, grad), _given(ctx), ctx.structure
-        _, to_x, to_y = ctx.derivative
+        derivative, structure, number, count, twice = ctx.facts
+        recorded = torch.is_grad_enabled()
+        g = None if recorded or _torch.is_compiling() else _C.plain_values(grad, structure)
+        make = _C.like
+        if g is None:
+            g, make = values_of_grad(structure, count, grad), of_structure
+        x, y = _given(ctx, recorded) if derivative.reads else (None, number)
         of_a, of_b, *_ = ctx.needs_input_grad
-        x, y = to_x(g, *given) if of_a else None, to_y(g, *given) if of_b else None
-        if ctx.twice:
-            x, y = x + y, None
-        return *(None if v is None else of_structure(structure, v) for v in (x, y)), None, None
+        to_a = derivative.to_x(g, x, y) if of_a else None
+        to_b = derivative.to_y(g, x, y) if of_b else None
+        if twice:
+            to_a, to_b = to_a + to_b, None
+        return (
+            None if to_a is None else make(structure, to_a),
+            None if to_b is None else make(structure, to_b),
+            None,
+            None,
+        )
 
 
-def _given(ctx: Any) -> Sequence[torch.Tensor | Number | None]:
-    """The operands of f that a derivative is computed from."""
-    if not ctx.derivative.reads:
-        return None, ctx.number
+def _given(ctx: Any, recorded: bool) -> Sequence[torch.Tensor | None]:
+    """The values that a derivative is computed from."""
     saved = ctx.saved_tensors
-    values = map(values_of, saved[::2]) if torch.is_grad_enabled() else saved[1::2]
-    return (*values, None)[:2]
+    values = tuple(map(values_of, saved[::2])) if recorded else saved[1::2]
+    return values if len(values) == 2 else (*values, None)
+
+
+class _Read(_torch.AutogradNode):
+    """The values of a SparseTensor, for a function of torch to read; nobody else has them."""
+
+    forward = staticmethod(_C.read)
+
+    @staticmethod
+    def backward(ctx, grad):
+        if grad is None:
+            return None
+        if _torch.is_legacy_batchedtensor(grad):
+            _torch.refuse_batched()
+        return of_structure(ctx.facts, grad.contiguous())
+
+
+_C.differentiate(_Function.apply, _Read.apply, _ONE, _NUMBER, _TWO)
 
 
 def on_values(f: Callable, a: SparseTensor, b: Any = None) -> SparseTensor:
-    """What ``_C.on_values`` gives where an operand requires a gradient."""
-    table = _ONE if b is None else _TWO if b.__class__ is SparseTensor else _NUMBER
-    derivative = table.get(f)
-    if derivative is not None:
-        return _Function.apply(a, b, f, derivative)
+    """What ``_C.on_values`` gives where an operand requires a gradient and no derivative is known here."""
     x = values_of(a)
     if b is None:
         return renewed(a, f(x))

@@ -35,6 +35,7 @@ Block = tuple[int, int]  # rows and columns of blocks
 REMADE = "_remade"  # marks a tensor that its owner makes anew at each access
 HANDLERS: dict = {}  # torch function -> what it means here; filled by boundary/table.py
 ALONE: set = set()  # those of them that are functions of one tensor's values, and zero at zero
+TOTALS: set = set()  # those that make one number of a tensor's values, to which zeros add nothing
 STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; by boundary/dispatch.py
 
 FOR_STEPS = "an optimizer that ends here takes foreach=False, or A.values() as its parameter"
@@ -140,8 +141,12 @@ class SparseTensor(_Tensor):
     # ---- layers of torch ----
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        if func in ALONE and not kwargs and len(args) == 1 and not is_dynamo_compiling():
-            made = _C.on_values(func, args[0])
+        if not kwargs and len(args) == 1 and not is_dynamo_compiling():
+            made = NotImplemented
+            if func in ALONE:
+                made = _C.on_values(func, args[0])
+            elif func in TOTALS:
+                made = _C.of_values(func, args[0])
             if made is not NotImplemented:
                 return made
         if len(types) > 1 and _torch.are_symbols(types):
