@@ -31,13 +31,21 @@ static int keep(const sc_state *s, PyObject *node, PyObject *a, PyObject *x, PyO
     return bad ? -1 : 0;
 }
 
+static int64_t length(const sc_state *s, PyObject *values)
+{
+    sc_dl_tensor d;
+    if (!s->dl->borrow(values, &d)) return d.shape[0];
+    PyErr_Clear(); /* of a type that it does not have */
+    return PyObject_Size(values);
+}
+
 /* node.facts = (derivative, structure, number or None, how many values, whether both operands are one) */
 static int note(const sc_state *s, PyObject *node, PyObject *a, PyObject *x, PyObject *number, PyObject *d,
                 bool twice)
 {
-    sc_dl_tensor values;
-    if (s->dl->borrow(x, &values)) return -1;
-    PyObject *structure = sc_bind_structure(s, a), *count = PyLong_FromLongLong(values.shape[0]);
+    const int64_t n = length(s, x);
+    if (n < 0) return -1;
+    PyObject *structure = sc_bind_structure(s, a), *count = PyLong_FromLongLong(n);
     PyObject *facts =
         structure && count ? PyTuple_Pack(5, d, structure, number, count, twice ? Py_True : Py_False) : NULL;
     const int bad = !facts || PyObject_SetAttr(node, s->name.facts, facts) ||
@@ -111,6 +119,14 @@ static PyObject *on_values(PyObject *module, PyObject *const *args, Py_ssize_t n
     return sc_values_applied(s, args[0], a, x, y);
 }
 
+/* Whether values are of a half type, which torch rounds on the way where it adds up many. */
+static bool are_halves(const sc_state *s, PyObject *values)
+{
+    sc_dl_tensor d;
+    if (s->dl->borrow(values, &d)) return PyErr_Clear(), true; /* of a type that it does not have */
+    return d.dtype.bits == 16 && d.dtype.code != SC_DL_INT;
+}
+
 static PyObject *of_values(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     const sc_state *s = PyModule_GetState(module);
@@ -118,7 +134,7 @@ static PyObject *of_values(PyObject *module, PyObject *const *args, Py_ssize_t n
     PyObject *a = args[1], *x = NULL;
     bool recorded = false;
     if (Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1) x = sc_values_alone(s, a, &recorded);
-    if (!x) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    if (!x || are_halves(s, x)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
     if (recorded) return read_by(s, args[0], a);
     Py_INCREF(x);
     PyObject *made = PyObject_CallFunctionObjArgs(args[0], x, NULL);
