@@ -100,12 +100,12 @@ def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
     place = place + torch.where(place < first[owner], 0, n - count[owner])
     at = places((place >= low) & (place < high))
     found = row.new_empty(rows * (high - low))
-    found[owner[at] * (high - low) + place[at] - low] = column[order[at]]
+    found = found.index_put_((owner[at] * (high - low) + place[at] - low,), column[order[at]])
     begin, end = first.clamp(low, high), (first + n - count).clamp(low, high)
     of, step = runs(end - begin)
     place = begin[of] + step
-    found[of * (high - low) + place - low] = _zeros(row, column, start, n, of, place - first[of])
-    return found.view(rows, high - low)
+    zeros = _zeros(row, column, start, n, of, place - first[of])
+    return found.index_put_((of * (high - low) + place - low,), zeros).view(rows, high - low)
 
 
 def _extreme(a: SparseTensor, dims: list[int], largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
@@ -314,8 +314,8 @@ def _commonest(e: Entries) -> torch.Tensor:
     row, column, values = _nonzeros(e)
     order = _in_rows(row, values, False)
     owner, value = row[order], values[order]
-    begins = torch.ones(order.numel(), dtype=torch.bool, device="cpu")
-    begins[1:] = (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])
+    first = torch.arange(order.numel(), device="cpu") == 0
+    begins = first | (owner != owner.roll(1)) | (value != value.roll(1))
     run = begins.cumsum(0) - 1
     first = places(begins)
     owner, value, size = owner[first], value[first], counts(run, first.numel())
