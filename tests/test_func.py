@@ -268,3 +268,35 @@ def test_hooks_of_leaves_are_called_once(format):
     )  # through the node that is looked behind
     (want,) = torch.autograd.grad((a @ w).square().sum(), a)
     assert torch.equal(grad.values(), want.values())
+
+
+RENUMBERED = {
+    "triangle": torch.tril,
+    "another shape": lambda a: a.reshape(9, 7),
+    "kron": lambda a: torch.kron(a, A),
+    "diagonal": lambda a: a[:, :7].diagonal(),
+    "columns": lambda a: a[:, 2:5],
+    "flip": lambda a: a.flip(0),
+    "roll": lambda a: a.roll(2, 1),
+    "padded": lambda a: torch.nn.functional.pad(a, (1, 1)),
+    "union": lambda a: a + A.roll(1, 0),
+    "submatrix": lambda a: a.submatrix(torch.tensor([0, 2, 2]), torch.tensor([1, 3])),
+    "index_copy": lambda a: torch.index_copy(a, 0, torch.tensor([1, 3]), a[2:4]),
+}
+A = scorch.sparse(torch.arange(63.0).view(7, 9) * (torch.arange(63).view(7, 9) % 3 < 1))
+
+
+@pytest.mark.parametrize("name", RENUMBERED)
+def test_linearize_of_other_coordinates(name):
+    """What it computes ahead is the structure, which nothing may be written to in place."""
+
+    def of_values(v):
+        return RENUMBERED[name](scorch.map(A, lambda _: v)).to_dense()
+
+    def beside(x):
+        return RENUMBERED[name](A * x).to_dense()
+
+    for f, x in ((of_values, A.values()), (beside, torch.rand(7, 9))):
+        _, linear = func.linearize(f, x)
+        for t in (x, 2 * x + 1):
+            torch.testing.assert_close(linear(t), func.jvp(f, (x,), (t,))[1])

@@ -335,3 +335,112 @@ def test_exported_programs_are_read_again(name):
     torch.export.save(program, file := io.BytesIO())
     file.seek(0)
     assert torch.equal(torch.export.load(file).module()(x), numbers(EXPORTED[name](Module().a)) @ x)
+
+
+# ---- written in graphs ----
+def cut_twice(a, x):
+    part = a[1:7][1:4]
+    part *= 2
+
+
+def whole_row(a, x):
+    a[0:1] = a[0:1] * 3 + a[0:1]
+
+
+WRITTEN = {
+    "rows": lambda a, x: a[1:3].mul_(2),
+    "a row": lambda a, x: a[0].zero_(),
+    "narrow": lambda a, x: a.narrow(0, 1, 2).mul_(2),
+    "rows transposed": lambda a, x: a[1:3].T.mul_(2),
+    "a product of rows": lambda a, x: a.__setitem__(slice(1, 3), a[1:3] * 2),
+    "rows of rows": cut_twice,
+    "a row of its own": lambda a, x: a[1].copy_(a[1] * 2) if scorch.is_sparse(a) else a[1].mul_(2),
+    "one after the other": lambda a, x: (a[0:3].mul_(2), a[1:4].mul_(3)),
+    "a submatrix": lambda a, x: (
+        a.submatrix(slice(1, 3), None).mul_(2) if scorch.is_sparse(a) else a[1:3].mul_(2)
+    ),
+    "a triangle": lambda a, x: a[0:4].tril_(),
+    "zero": lambda a, x: a.__setitem__(0, 0),
+    "a column": lambda a, x: a.__setitem__((slice(None), 2), 0),
+    "a part of a part": lambda a, x: a[1:3].__setitem__((0, slice(None)), 0),
+    "a sum": whole_row,
+    "what is copied": lambda a, x: (a.reshape(4, 12) * 1).mul_(3) + a[:, 1:3].clone().mul_(2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_parts_are_written_through(name, dynamic, whole):
+    d, a = tensor("csr", grad=False)
+    x = torch.arange(6.0, dtype=torch.double)
+
+    def f(a, x):
+        WRITTEN[name](a, x)
+        return a @ x
+
+    compiled = torch.compile(f, backend="aot_eager", fullgraph=whole, dynamic=dynamic)
+    torch.testing.assert_close(compiled(a, x), f(d, x))
+    torch.testing.assert_close(a.to_dense(), d)
+
+
+def overlapping(a):
+    rows, later = a[0:3], a[1:4]
+    rows.mul_(2)
+    later.mul_(2)
+
+
+COPIED = {
+    "another format": lambda a: a.convert("dcsr").mul_(2),
+    "another number of dimensions": lambda a: a.reshape(2, 4, 6).mul_(2),
+    "rows of coo": lambda a: a.convert("coo")[1:3].mul_(2),
+    "a part that is older": overlapping,
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_copies_in_graphs_are_not_written(name):
+    """Where an eager call writes through."""
+    _, a = tensor("csr", grad=False)
+    before = a.to_dense()
+    with pytest.raises(RuntimeError, match="does not share its values with A"):
+        torch.compile(COPIED[name], backend="aot_eager", fullgraph=True)(a)
+    assert torch.equal(a.to_dense(), before)
+
+
+def test_another_shape_is_a_copy_in_graphs_too():
+    _, a = tensor("csr", grad=False)
+    before = a.to_dense()
+    torch.compile(lambda a: a.reshape(6, 8).mul_(2), backend="aot_eager", fullgraph=True)(a)
+    assert torch.equal(a.to_dense(), before)
+
+
+def test_entries_that_are_missing_are_not_written_in_graphs():
+    _, a = tensor("csr", grad=False)
+    with pytest.raises(ValueError, match="an entry that is named is not stored"):
+        torch.compile(lambda a: a.__setitem__(0, 5.0), backend="aot_eager", fullgraph=True)(a)
+
+
+OUT = {
+    "einsum": lambda a, x, o: scorch.einsum("ij,jk->ik", a, x, out=o),
+    "evaluate": lambda a, x, o: scorch.evaluate("y[i,k] = A[i,j] * x[j,k]", A=a, x=x, out=o),
+    "one of two": lambda a, x, o: scorch.evaluate(
+        "S[i,j] = A[i,j] * A[i,j]; y[i,k] = A[i,j] * x[j,k]", A=a, x=x, out=(None, o)
+    )[1],
+}
+
+
+@pytest.mark.parametrize("name", OUT)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_out(name, dynamic):
+    d, a = tensor("csr", grad=False)
+    x, out = torch.rand(6, 3, dtype=torch.double), torch.empty(8, 3, dtype=torch.double)
+    compiled = torch.compile(OUT[name], backend="aot_eager", fullgraph=True, dynamic=dynamic)
+    assert compiled(a, x, out) is out
+    torch.testing.assert_close(out, d @ x)
+    for wrong in (torch.empty(3, 8).double(), torch.empty(8, 3), torch.empty(3, 8).double().T):
+        for f in (OUT[name], compiled):
+            with pytest.raises((ValueError, torch._dynamo.exc.Unsupported), match="out: expected a contig"):
+                f(a, x, wrong)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="out: expected a call without gradients"):
+        compiled(a, x.clone().requires_grad_(), out)

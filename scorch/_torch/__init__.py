@@ -68,6 +68,7 @@ from .symbols import (
 from .tensors import (
     address,
     adopt,
+    as_far,
     as_plain,
     as_tensor,
     contents,
@@ -76,13 +77,16 @@ from .tensors import (
     give_away,
     hand_out,
     is_alone,
+    is_apart,
     is_array,
     is_read_only,
     is_sole,
     new_wrapper,
     own,
     protected,
+    set_apart,
     version_of_structure,
+    write_back,
 )
 from .tracing import (
     AutogradNode,

@@ -22,6 +22,44 @@ _references = getattr(torch._C, "_storage_Use_Count", lambda _: math.inf)
 _OURS = 2  # of a tensor's memory: the tensor, and the object that stands for the memory
 
 
+_APART = "_scorch_apart"  # an attribute of values: [those they were copied of, where there, their version]
+
+
+def set_apart(x: torch.Tensor, of: torch.Tensor | None = None, where: torch.Tensor | None = None) -> None:
+    """Marks values that a graph copied, of others where that is known, which an eager call would share."""
+    setattr(x, _APART, [] if of is None else [of, where, _version(of)])
+
+
+def _version(x: torch.Tensor) -> int | None:
+    """That of values, of which torch counts none in inference mode."""
+    return None if x.is_inference() else x._version
+
+
+def as_far(x: torch.Tensor, of: torch.Tensor) -> torch.Tensor:
+    """x, a view of values that may be marked, marked as they are."""
+    if hasattr(of, _APART):
+        setattr(x, _APART, getattr(of, _APART))
+    return x
+
+
+def is_apart(x: torch.Tensor) -> bool:
+    """Whether what is written to marked values cannot be written to those they were copied of too: it is not
+    known which these are, or they were written to since."""
+    while found := getattr(x, _APART, None):
+        if _version(found[0]) != found[2]:
+            return True
+        x = found[0]
+    return found is not None
+
+
+def write_back(x: torch.Tensor) -> None:
+    """Writes values, which were written to, where they were copied of."""
+    while found := getattr(x, _APART, None):
+        of, where, _ = found
+        of.index_copy_(0, where, x)
+        x, found[2] = of, _version(of)
+
+
 def count_elements(shape: Sequence[int]) -> None:
     """Raises ValueError where a shape has more elements than torch can count."""
     if math.prod(map(int, shape)) >= 2**63:

@@ -48,15 +48,20 @@ def _each(f: Callable) -> Callable:
     return lambda a, *args, **kwargs: a._like([f(x) for x in a._arrays()])
 
 
+def _detached(a: SparseTensor) -> list[torch.Tensor]:
+    *structure, values = a._arrays()
+    return [*[x.detach() for x in structure], _torch.as_far(values.detach(), values)]
+
+
 def _detach(a: SparseTensor) -> SparseTensor:
     """The arrays themselves: they belong to no graph, unless calls are traced or transformed."""
     recorded = a._val.requires_grad or _torch.in_transform() or _torch.makes_fx()
     if torch.compiler.is_exporting():  # which knows what is wrapped
-        return wrap(layout(a._fmt, rank(a)), a._shape, [x.detach() for x in a._arrays()])
+        return wrap(layout(a._fmt, rank(a)), a._shape, _detached(a))
     if a.__class__ is SparseTensor and not recorded:
         return _C.like(a, a._val)
     arrays = a._arrays()
-    return a._like([x.detach() for x in arrays] if recorded else arrays)
+    return a._like(_detached(a) if recorded else arrays)
 
 
 def _taken(a: SparseTensor) -> SparseTensor:
@@ -119,7 +124,7 @@ def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) 
     )
     refuse_read_only("copy_", input)
     input._val.copy_(values)
-    return input
+    return writing.cleared(input)
 
 
 def filled(a: SparseTensor, value: float, dtype: torch.dtype | None = None) -> SparseTensor:
@@ -162,7 +167,7 @@ STRUCTURAL.update(
         aten._is_any_true.default: lambda a: a.any(),  # anomaly detection looks at gradients
         aten._local_scalar_dense.default: lambda a: a.to_dense().item(),  # of one entry
         aten.detach.default: _taken,
-        aten.alias.default: _each(torch.Tensor.detach),
+        aten.alias.default: lambda a: a._like(_detached(a)),
         aten.clone.default: _each(torch.clone),
         aten._to_copy.default: _to_copy,
         aten.copy_.default: copy_,

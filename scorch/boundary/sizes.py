@@ -69,6 +69,20 @@ operator(
 )
 
 
+def _held(given: torch.Tensor, held: torch.Tensor, refusal: str) -> torch.Tensor:
+    """What is written to stored entries, where nothing would have to be written elsewhere."""
+    if not held:
+        raise ValueError(refusal)
+    return given.clone()
+
+
+operator(
+    "held(Tensor given, Tensor held, str refusal) -> Tensor",
+    _held,
+    lambda given, held, refusal: torch.empty_like(given),
+)
+
+
 # ---- lists of coordinates ----
 def _distinct_fake(key):
     return key.new_empty(unknown_size()), torch.empty_like(key)

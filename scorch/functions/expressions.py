@@ -26,10 +26,21 @@ from .keeping import run_kept
 from .multiply import fast_product
 from .part_schedules import converts
 from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
-from .run import Out, as_passed, is_plain, is_traced, note_written, operands_of, recorded, run, unpacked
+from .run import (
+    Out,
+    as_passed,
+    copied,
+    is_plain,
+    is_traced,
+    note_written,
+    operands_of,
+    recorded,
+    run,
+    unpacked,
+)
 
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
-_NO_OUT = "out: expected a call without gradients, transforms or torch.compile"
+_NO_OUT = "out: expected a call without gradients or transforms"
 
 
 def _check(expression: object, format: object, schedule: object, out: object) -> None:
@@ -287,6 +298,11 @@ def compute(
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     if format is None and isinstance(out, torch.Tensor) and notation.has_one_result(expression):
         format = "dense"
+    if out is not None and _torch.is_compiling():
+        transformed = not torch.compiler.is_dynamo_compiling() and _torch.in_transform()
+        if transformed or needs_grad(*[x for x in operands if isinstance(x, torch.Tensor)]):
+            raise ValueError(_NO_OUT)
+        return copied(out, compute(expression, names, operands, format, schedule, implicit, None))
     if implicit == "skip":  # zeros that are found in the call count, as they do in the tensor
         operands = tuple([x.to_dense() if isinstance(x, Dynamic) else x for x in operands])
     if out is None and torch.compiler.is_dynamo_compiling():

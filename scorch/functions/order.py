@@ -310,8 +310,8 @@ def _commonest(e: Entries) -> torch.Tensor:
     row, column, values = _nonzeros(e)
     order = _in_rows(row, values)
     owner, value = row[order], values[order]
-    begins = torch.ones(order.numel(), dtype=torch.bool, device="cpu")
-    begins[1:] = (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])
+    first = torch.arange(order.numel(), device="cpu") == 0
+    begins = first | (owner != owner.roll(1)) | (value != value.roll(1))
     run = begins.cumsum(0) - 1
     first = places(begins)
     owner, value, size = owner[first], value[first], counts(run, first.numel())

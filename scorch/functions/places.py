@@ -27,6 +27,7 @@ from ..tensor.entries import (
     ravel,
     united,
     unravel,
+    with_row,
 )
 from ..tensor.index import as_selection, axis, positions
 from ..tensor.matrices import selects, with_diagonal
@@ -214,8 +215,7 @@ def _listed(name: str, a: torch.Tensor, dim: int, index: torch.Tensor, source: t
 def _moved(source: torch.Tensor, dim: int, index: torch.Tensor, shape: Sequence[int]) -> Entries:
     """The entries of a source where an index puts them."""
     e = _all(source if source.dim() else source.reshape([1] * len(shape)))
-    indices = e.indices.clone()
-    indices[dim] = index[e.indices[dim]]
+    indices = with_row(e.indices.clone(), dim, index[e.indices[dim]])
     return Entries(tuple(shape), indices, e.values)
 
 
@@ -254,7 +254,7 @@ def index_copy(input: SparseTensor, dim: int, index: torch.Tensor, source: torch
     named, slot = distinct(index)
     come = places(_last(slot, named.numel())[slot[e.indices[dim]]] == e.indices[dim])
     indices = e.indices[:, come].clone()
-    indices[dim] = index[indices[dim]]
+    indices = with_row(indices, dim, index[indices[dim]])
     return _merged(input, _cleared(input, dim, index), indices, e.values[come])
 
 
@@ -276,7 +276,7 @@ def index_fill(
         return _merged(input, kept, kept.indices[:, :0], kept.values[:0])
     shape = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
     indices = unravel(torch.arange(math.prod(shape), device="cpu"), shape)
-    indices[dim] = index[indices[dim]]
+    indices = with_row(indices, dim, index[indices[dim]])
     values = _torch.as_tensor(value, dtype=input.dtype).reshape(()).expand(indices.shape[1])
     return _merged(input, kept, indices, values)
 

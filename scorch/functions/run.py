@@ -90,6 +90,37 @@ def note_written(out: Out) -> None:
             torch.autograd.graph.increment_version(x)
 
 
+def _refuse_out(out: torch.Tensor, made: torch.Tensor) -> None:
+    """Raises ValueError where a result cannot be written to what shall take it, as the extension does."""
+    if isinstance(made, SparseTensor):
+        raise ValueError('out: expected a dense result, and this one is sparse: ask for format="dense"')
+    whole = out.is_contiguous()
+    if not whole or out.shape != made.shape or out.dtype != made.dtype:
+        sizes = [", ".join([f"{n}" for n in x.shape]) for x in (made, out)]
+        raise ValueError(
+            f"out: expected a contiguous tensor of shape ({sizes[0]}) and type {type_name(made.dtype)}, "
+            f"got {'' if whole else 'a strided one of '}({sizes[1]}) of {type_name(out.dtype)}"
+        )
+
+
+def copied(
+    out: Out, made: torch.Tensor | tuple[torch.Tensor, ...]
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """``out=`` in a graph, which knows no addresses: results, copied to what shall take them."""
+    outs = out if isinstance(out, tuple) else (out,)
+    results = made if isinstance(made, tuple) else (made,)
+    if len(outs) != len(results):
+        raise ValueError(
+            f"out: expected a tuple of {len(results)} tensors, one a result (None where it is to be made), "
+            f"got {len(outs)}"
+        )
+    pairs = [*zip(outs, results, strict=True)]
+    for x, y in pairs:
+        if x is not None:
+            _refuse_out(x, y)
+    return unpacked([y if x is None else x.copy_(y) for x, y in pairs])
+
+
 # ---- three ways ----
 def run(program: str, operands: list[torch.Tensor], out: Out = None) -> list[torch.Tensor]:
     """Results by the extension, on the objects themselves."""

@@ -27,6 +27,7 @@ def cleared(a: SparseTensor) -> SparseTensor:
     """a, changed in place: what fills its rows up is zero."""
     if (filler := padding(a)) is not None:
         a._val.masked_fill_(filler, 0)
+    _torch.write_back(a._val)
     return a
 
 
@@ -139,7 +140,7 @@ def cut(f: Callable, name: str) -> Callable:
         refuse_recorded(name, input)
         row, column = coordinates(input)[0][-2:]
         input._val.masked_fill_(~f(column - row, diagonal), 0)
-        return input
+        return cleared(input)
 
     return partwise(changed)
 

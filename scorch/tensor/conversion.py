@@ -13,7 +13,7 @@ from . import rooms
 from .entries import CARRIER, build, csr_indices, entries, flat_format, rearranged
 from .format import Format, Layout, bound, is_composed, is_row_major, layout, relabelled, words_at
 from .sparsetensor import SparseTensor, core_of, known_core, sound
-from .values import assemble, is_plain, needs_grad, renewed, tracked, viewed
+from .values import apart, assemble, is_plain, needs_grad, renewed, tracked, viewed
 from .wrapping import fresh, wrap
 
 
@@ -36,7 +36,9 @@ def convert(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | No
     if form.parts:
         return rooms.composed.deal(a, form, index_dtype)
     if _torch.in_graph():
-        return build(entries(a), form.text, index_dtype)
+        made = build(entries(a), form.text, index_dtype)
+        shared = is_row_major(a._fmt, a._ndim) and is_row_major(form.text, a._ndim)  # outside
+        return apart(made) if shared and (a._fmt, form.text) != ("csr", "coo") else made
     if tracked(a):
         return _convert_tracked(a, form, index_dtype)
     wide = index_dtype is torch.int64

@@ -68,16 +68,32 @@ def _cut_levels(
     return [*made, own["_val"][low:high]]
 
 
+def _cut_along(a: SparseTensor, form: Layout, chosen: list[Selection]) -> int | None:
+    """The dimension of the first level, if its coordinates are searched for what is selected; else None."""
+    if not is_tree(form) or form.levels[0][0] != "compressed":
+        return None
+    dim = form.levels[0][2]
+    c = chosen[dim]
+    if not isinstance(c, Place) and (is_whole(c, a.shape[dim]) or not isinstance(c, slice) or c.step != 1):
+        return None
+    return dim
+
+
+def is_shared_outside(a: SparseTensor, chosen: list[Selection]) -> bool:
+    """Whether what a graph picks is on the values of a in an eager call."""
+    dim = _cut_along(a, layout(a._fmt, a._ndim), chosen) if _torch.in_graph() else None
+    rest = [d for d in range(a._ndim) if d != dim]
+    return dim is not None and all(is_whole(chosen[d], a.shape[d]) for d in rest)
+
+
 def cut_first(a: SparseTensor, chosen: list[Selection]) -> tuple[SparseTensor, list[Selection]]:
     """a, cut along its first level where the coordinates of that are searched, and what is left to select."""
     form = layout(a._fmt, a._ndim)
-    if not is_tree(form) or form.levels[0][0] != "compressed" or _torch.in_graph():
+    dim = None if _torch.in_graph() else _cut_along(a, form, chosen)
+    if dim is None:
         return a, chosen
-    dim = form.levels[0][2]
     c = chosen[dim]
     span = slice(c, c + 1, 1) if isinstance(c, Place) else c
-    if not isinstance(span, slice) or span.step != 1 or (span.start, span.stop) == (0, a.shape[dim]):
-        return a, chosen
     shape, left, arrays = list(a.shape), list(chosen), (*sound(a)._arrays()[:-1], a.values())
     shape[dim] = span.stop - span.start
     arrays = _cut_levels(form, shape, arrays, span)

@@ -125,6 +125,18 @@ def counts(slot: torch.Tensor, n: int) -> torch.Tensor:
     return torch.bincount(slot, minlength=n)
 
 
+def with_row(indices: torch.Tensor, dim: int, row: torch.Tensor) -> torch.Tensor:
+    """Coordinates that are the caller's own, of which those of one dimension are others.
+
+    In a graph the array is a new one: torch.func.linearize computes ahead what does not depend on its
+    argument, and of what is written to a part of an array it loses sight.
+    """
+    if _torch.in_graph():
+        return torch.select_scatter(indices, row, 0, dim)
+    indices[dim] = row
+    return indices
+
+
 def fitting_index(index: torch.dtype, shape: Sequence[int], n: int) -> torch.dtype:
     """The index type, or int64 where extents or the number of entries do not fit into it.
 
@@ -355,8 +367,8 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     if format == "csr" and len(shape) > 1:
         rows = math.prod(shape[:-1])
         _torch.find_room(rows + 1, 24, "positions", _LISTED)
-        pos = torch.zeros(rows + 1, dtype=index_dtype, device="cpu")
-        pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
+        ends = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
+        pos = _behind_zero(ends, index_dtype)
         return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
     if _torch.in_graph():
         return _built(Entries(shape, indices, values), format, index_dtype)
@@ -365,6 +377,15 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     crd = [row.to(index_dtype).contiguous() for row in indices]
     pos = torch.tensor([0, n], dtype=index_dtype, device="cpu")
     return assemble(layout("coo", len(shape)), shape, [pos, *crd, values]).convert(format)
+
+
+def _behind_zero(ends: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Positions [n + 1], which begin with zero, by where each of n runs ends; in a graph as with_row."""
+    if _torch.in_graph():
+        return torch.constant_pad_nd(ends.to(dtype), (1, 0))
+    pos = torch.zeros(ends.shape[0] + 1, dtype=dtype, device="cpu")
+    pos[1:] = ends
+    return pos
 
 
 def placed(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
@@ -407,8 +428,7 @@ def scatter(e: Entries, missing: torch.Tensor | None = None) -> torch.Tensor:
     """The dense tensor of entries; missing: [1], what all others are, else zero."""
     n = math.prod(e.shape)
     dense = e.values.new_zeros(n) if missing is None else missing.repeat(n)
-    dense[ravel(e.indices, e.shape)] = e.values
-    return dense.view(e.shape)
+    return dense.index_put_((ravel(e.indices, e.shape),), e.values).view(e.shape)
 
 
 def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -432,8 +452,7 @@ def broadcast(a: SparseTensor, shape: Sequence[int]) -> Entries:
     for d, (n, m) in enumerate(zip(own, shape, strict=True)):
         if n != m:
             source, at = runs(torch.full((values.numel(),), m, device="cpu"))
-            indices, values = indices[:, source], values[source]
-            indices[d] = at
+            indices, values = with_row(indices[:, source], d, at), values[source]
     return canonical(tuple(shape), indices, values)
 
 
@@ -459,9 +478,7 @@ def united(
     """The coordinates of two lists in row-major order, of these keys, and where those of each are."""
     left, right, n = merge(key, other_key)
     found = one.new_empty(one.shape[0], n)
-    found[:, left] = one
-    found[:, right] = other
-    return found, left, right
+    return found.index_copy_(1, left, one).index_copy_(1, right, other), left, right
 
 
 def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

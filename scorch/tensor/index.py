@@ -17,7 +17,7 @@ import torch
 
 from .. import _C, _torch
 from .common import COMMONEST, common
-from .cutting import Place, Selection, cut, cut_first, is_whole
+from .cutting import Place, Selection, cut, cut_first, is_shared_outside, is_whole
 from .entries import (
     build,
     coordinates,
@@ -37,7 +37,7 @@ from .format import layout
 from .matrices import select_matrix, selects
 from .picking import picked
 from .sparsetensor import SINGLE, SparseTensor, partwise, sound
-from .values import assemble, needs_grad, refuse_read_only
+from .values import apart, assemble, needs_grad, refuse_read_only
 
 # ---- what an index says ----
 _MASKS = (torch.bool, torch.uint8)  # uint8 as torch has it, of old
@@ -224,7 +224,8 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     if all(is_whole(c, n) for c, n in zip(chosen, a.shape, strict=True)):
         return a
     format = kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, Place)])
-    return build(picked(a, chosen), format, a.index_dtype)
+    made = build(picked(a, chosen), format, a.index_dtype)
+    return apart(made) if is_shared_outside(a, chosen) else made
 
 
 def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
@@ -245,10 +246,13 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
         run, offset = runs(lengths)
         source = pos[fibres].long()[run] + offset
         pos = torch.cat([pos.new_zeros(1), lengths.cumsum(0).to(pos.dtype)])
-        crd, values, shape = crd[source], values[source], (rows.numel(), *shape[1:])
+        crd, held, shape = crd[source], values, (rows.numel(), *shape[1:])
+        values = held[source]
     if isinstance(c, Place):
         shape = shape[1:]
-    return assemble(layout("csr" if len(shape) > 1 else "coo", len(shape)), shape, [pos, crd, values])
+    made = assemble(layout("csr" if len(shape) > 1 else "coo", len(shape)), shape, [pos, crd, values])
+    shared = isinstance(span, slice) and span.step == 1  # outside of graphs
+    return apart(made, held, source) if shared and _torch.is_compiling() else made
 
 
 def lookup(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -290,14 +294,17 @@ def assign(a: SparseTensor, index: object, value: object, name: str, adds: bool 
     a, index = _rows_alone(a, index)
     where = _named(a, index)
     shape, there, at = _stored_of(a, where) if where is not None else _stored_in(a, index)
-    given = _assigned(value, shape, there, a.dtype)
-    if given is None:
+    given, held = _assigned(value, shape, there, a.dtype)
+    if _torch.is_compiling():
+        given = torch.ops.scorch.held(given, held, f"{name}: an entry that is named is not stored; {_FIXED}")
+    elif not held:
         which = f"an entry of the part {list(shape)}" if where is None else _first_missing(a, where)
         raise ValueError(f"{name}: {which} is not stored; {_FIXED}")
     if adds:
         a._val.index_add_(0, at, given)
     else:
         a._val[at] = given
+    _torch.write_back(a._val)
 
 
 def _entry_alone(a: SparseTensor, index: object) -> torch.Tensor | None:
@@ -345,16 +352,16 @@ def _first_missing(a: SparseTensor, where: Sequence[torch.Tensor]) -> str:
 
 def _assigned(
     value: object, shape: Sequence[int], there: torch.Tensor, dtype: torch.dtype
-) -> torch.Tensor | None:
-    """What is written to the places [ndim, n] of a part; None if others would not stay zero."""
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What is written to the places [ndim, n] of a part, and whether all others would stay zero."""
     if isinstance(value, SparseTensor) and tuple(value.shape) == tuple(shape):
         given, nonzero = lookup(value, tuple(there)), entries(value).values.count_nonzero()
     else:
         whole = _torch.as_tensor(value.to_dense() if isinstance(value, SparseTensor) else value, dtype=dtype)
         whole = whole.view(whole.shape[max(whole.dim() - len(shape), 0) :])
         given = whole.expand(shape)[tuple(there)]
-        nonzero = int(whole.count_nonzero()) * (math.prod(shape) // max(whole.numel(), 1))
-    return given.to(dtype) if int(given.count_nonzero()) == nonzero else None
+        nonzero = whole.count_nonzero() * (math.prod(shape) // torch.sym_max(whole.numel(), 1))
+    return given.to(dtype), given.count_nonzero() == nonzero
 
 
 _FIXED = (

@@ -9,7 +9,7 @@ import torch
 
 from .. import _torch
 from .cutting import Place, Selection, is_tree, is_whole, length
-from .entries import Entries, canonical, counts, entries, is_longer, places, runs
+from .entries import Entries, canonical, counts, entries, is_longer, places, runs, with_row
 from .format import Layout, layout
 from .sparsetensor import SparseTensor, sound
 
@@ -75,12 +75,9 @@ def _repeated(e: Entries, dim: int, wanted: torch.Tensor) -> Entries:
     place = torch.argsort(wanted, stable=True)
     low, times = asked(wanted, e.indices[dim], e.shape[dim])
     if not _torch.in_graph() and bool((times == 1).all()):
-        indices = e.indices.clone()
-        indices[dim] = place[low]
-        return Entries(e.shape, indices, e.values)
+        return Entries(e.shape, with_row(e.indices.clone(), dim, place[low]), e.values)
     source, offset = runs(times)
-    indices = e.indices[:, source]
-    indices[dim] = place[low[source] + offset]
+    indices = with_row(e.indices[:, source], dim, place[low[source] + offset])
     return Entries(e.shape, indices, e.values[source])
 
 

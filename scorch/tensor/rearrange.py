@@ -29,13 +29,14 @@ from .entries import (
     runs,
     scatter,
     unravel,
+    with_row,
 )
-from .format import fills, layout
+from .format import fills, is_row_major, layout
 from .index import axes, axis, index_select, narrow, select_all
 from .join import as_sparse, cat, common_types
 from .matrices import diagonal_from, reorders, reshaped, reshapes, selects, triangle, widened
 from .sparsetensor import SparseTensor, rank
-from .values import assemble, plain_values
+from .values import apart, assemble, plain_values
 from .wrapping import fresh
 
 
@@ -44,9 +45,12 @@ def _reshaped(a: SparseTensor, shape: Sequence[int], format: str) -> torch.Tenso
     if format == "csr" and reshapes(a, shape):
         return reshaped(a, shape)
     e = entries(a)
-    return build(
-        Entries(tuple(shape), unravel(ravel(e.indices, e.shape), shape), e.values), format, a.index_dtype
-    )
+    copied = _torch.in_graph() and a._fmt == format == "csr"  # as reshaped does
+    values = e.values.clone() if copied else e.values
+    e = Entries(tuple(shape), unravel(ravel(e.indices, e.shape), shape), values)
+    made = build(e, format, a.index_dtype)
+    shared = is_row_major(a._fmt, a._ndim) and not copied and (a._fmt, format) != ("csr", "coo")  # outside
+    return apart(made) if shared and _torch.in_graph() else made
 
 
 def reshape(
@@ -187,7 +191,7 @@ def roll(
         return _renumbered(input, e.shape, unravel(key, e.shape), e.values)
     indices = e.indices.clone()
     for shift, d in zip(shifts, dims, strict=True):
-        indices[d] = (indices[d] + shift) % max(e.shape[d], 1)
+        indices = with_row(indices, d, (indices[d] + shift) % max(e.shape[d], 1))
     return _renumbered(input, e.shape, indices, e.values)
 
 

@@ -70,7 +70,7 @@ class _Values(_torch.AutogradNode):
 def _detached(values: torch.Tensor) -> torch.Tensor:
     """The values, detached; torch.export traces through what is recorded here, and keeps gradients."""
     if torch.compiler.is_exporting():
-        return values.view_as(values)
+        return _torch.as_far(values.view_as(values), values)
     return _followed(values.detach(), values)
 
 
@@ -78,7 +78,7 @@ def _followed(made: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """What is made of values: in a graph of make_fx it is the same, and gradients flow through it."""
     if _torch.makes_fx():
         _torch.follow(made, values)
-    return made
+    return _torch.as_far(made, values)
 
 
 class _Make(_torch.AutogradNode):
@@ -176,6 +176,25 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
         return wrap(form, shape, (*structure, values.detach()))
     _torch.refuse_jit()
     return _Make.apply(values, lambda detached: wrap(form, tuple(shape), (*structure, detached)))
+
+
+def apart(a: torch.Tensor, *source: torch.Tensor) -> torch.Tensor:
+    """a, a SparseTensor of which a graph copied the values of another where an eager call shares them.
+
+    source: all values of that, and where these are among them. What is written to a is written there too, and
+    refused where that is not known.
+    """
+    if torch.compiler.is_dynamo_compiling():
+        _torch.admit_nodes()
+        return _apart_in_graph(a, *source)
+    if isinstance(a, SparseTensor):
+        _torch.set_apart(a._val, *source)
+    return a
+
+
+@_torch.node
+def _apart_in_graph(a: torch.Tensor, *source: torch.Tensor) -> torch.Tensor:
+    return apart(viewed(a), *source)
 
 
 def viewed(a: torch.Tensor) -> SparseTensor:
@@ -314,7 +333,17 @@ def bytes_kept(a: SparseTensor) -> dict[str, int]:
 
 
 def refuse_read_only(name: object, a: SparseTensor) -> None:
-    """Raises ValueError where the values of a lie in memory that must not be written."""
+    """Raises ValueError where the values of a lie in memory that must not be written.
+
+    And RuntimeError where a graph has copied them of others that it cannot write to: at a NotImplementedError
+    torch.compile would end its graph in front of the call, and go on with the copy.
+    """
+    if _torch.is_apart(a._val):
+        raise RuntimeError(
+            f"{name}: in a graph this part of a SparseTensor A, or A in another shape or format, does not "
+            f"share its values with A as it does outside: write to A.values(), to A[rows] = A[rows] * 2, to "
+            f"clone() of the part, or to a part that is cut after A was last written to"
+        )
     if _torch.is_read_only(a._val):
         raise ValueError(
             f"{name}: expected values that can be written, got those of a read-only array, which "
