@@ -539,6 +539,7 @@ def explain(
     >>> print(text.split("schedule")[1].split("its loops")[0].strip())
     order(i, j, k) parallel(i)
     """
+    _check(expression, format, schedule, None)
     how = {"format": format, "schedule": schedule, "implicit": implicit}
 
     def call() -> object:
