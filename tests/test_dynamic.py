@@ -394,11 +394,43 @@ def test_expressions():
     scorch.einsum("ij,jk->ik", scorch.dynamic(a), w).sum().backward()
     assert torch.equal(a.grad, w.sum(1).expand(30, 40))
     for y in (x, x + 20):  # with zeros and without
-        assert scorch.is_sparse(scorch.einsum("ij,ij->ij", scorch.dynamic(y), x)) == (y is x)
+        assert torch.equal(scorch.einsum("ij,ij->ij", scorch.dynamic(y), x), y * x)
     A = scorch.sparse(integers(10, 30, zeros=0.5), "csr")
     assert torch.equal(A @ h, A.to_dense() @ x)
     negative = scorch.dynamic(torch.complex(x, x).conj().imag)
     assert torch.equal(scorch.einsum("ij,jk->ik", negative, w), -x @ w) and negative.way(w) == h.way(w)
+
+
+@pytest.mark.parametrize("zeros", (0.95, 0.3))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "C[i,j] = h[i,j] * 2", "C[i,j] = 1 / h[i,j]", "C[i,j] = x[i,j] / h[i,j]", "y += stored(h[i,j])",
+        "y[i] += stored(h[i,j]) * x[i,j]", "C[i,j] = h[i,j] == 0", "C[i,j] = exp(h[i,j])",
+        "C[i,j] = A[i,j] * h[i,j]", "C[i,j] = A[i,j] + h[i,j]", "C[i,j] = A[i,j] / h[i,j]",
+        "y[i] max= h[i,j]", "y[i] += h[i,j]; C[i,j] = y[i] * h[i,j]",
+    ],
+)  # fmt: skip
+def test_expressions_mean_the_dense_tensor(text, zeros):
+    """However many zeros there are: what is dense, and what is stored, does not depend on that."""
+    x = integers(30, 40, zeros=zeros)
+    others = {"x": integers(30, 40), "A": scorch.sparse(integers(30, 40, zeros=0.8))}
+    others = {name: y for name, y in others.items() if f"{name}[" in text}
+    found, wanted = (scorch.evaluate(text, h=h, **others) for h in (scorch.dynamic(x), x))
+    for y, z in zip(*(r if isinstance(r, tuple) else (r,) for r in (found, wanted)), strict=True):
+        assert scorch.is_sparse(y) == scorch.is_sparse(z)
+        torch.testing.assert_close(*(r.to_dense() for r in (y, z)), equal_nan=True)
+    asked = scorch.evaluate("C[i,j] = h[i,j] * 2", h=scorch.dynamic(x), format="csr")
+    assert asked.format == "csr" and torch.equal(asked.to_dense(), 2 * x)
+
+
+def test_kernels_of_expressions_take_any_number_of_zeros():
+    x, w = integers(30, 40, zeros=0.95), integers(40, 20)
+    kernel = scorch.compile("ij,jk->ik", scorch.dynamic(x), w)
+    for y in (x, x + 20):
+        assert torch.equal(kernel(scorch.dynamic(y), w), y @ w)
+    assert "csr" in scorch.explain("ij,jk->ik", scorch.dynamic(x), w)
+    assert "csr" not in scorch.explain("C[i,j] = 1 / h[i,j]", h=scorch.dynamic(x))
 
 
 def test_compiled_and_exported():

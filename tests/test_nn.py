@@ -194,6 +194,37 @@ def test_relations_agree_with_torch_geometric(bases):
         close(ours(x, ours.adjacency(edge_index, edge_type, 50)), theirs(x, edge_index, edge_type))
 
 
+@pytest.mark.parametrize("aggr", ("mean", "sum"))
+@pytest.mark.parametrize(("features", "out"), [(12, 8), (8, 12)])
+@pytest.mark.parametrize("relations", (2, 40), ids=("rows", "edges"))
+def test_block_diagonal_relations_agree_with_torch_geometric(relations, features, out, aggr):
+    pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
+    edge_index, x = graph(), torch.randn(50, features, requires_grad=True)
+    edge_type = torch.randint(relations, (edge_index.shape[1],))
+    theirs, ours = (kind.RGCNConv(features, out, relations, None, 4, aggr) for kind in (pyg, scorch.nn))
+    ours.load_state_dict(theirs.state_dict())
+    theirs.load_state_dict(ours.state_dict())
+    assert ours.weight.shape == (relations, 4, features // 4, out // 4)
+    wanted = theirs(x, edge_index, edge_type)
+    expected = torch.autograd.grad(wanted.square().sum(), [x, *theirs.parameters()])
+    matrix = ours.adjacency(edge_index, edge_type, 50)
+    compiled = torch.compile(ours, backend="aot_eager", fullgraph=True)
+    for y in (ours(x, edge_index, edge_type), ours(x, matrix), compiled(x, matrix)):
+        close(y, wanted)
+        found = torch.autograd.grad(y.square().sum(), [x, *ours.parameters()])
+        torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"num_blocks": 5}, {"num_blocks": 2, "num_bases": 2}, {"num_blocks": "sum"}]
+)
+def test_blocks_divide_the_channels(wrong):
+    with pytest.raises(ValueError, match="num_blocks"):
+        scorch.nn.RGCNConv(12, 8, 3, **wrong)
+    with pytest.raises(ValueError, match="features"):
+        scorch.nn.RGCNConv(12, 8, 3, num_blocks=2)(None, graph(), torch.zeros(1))
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("aggr", ("mean", "sum"))
 @pytest.mark.parametrize(("features", "out"), [(12, 5), (5, 12), (None, 5)])
@@ -204,7 +235,7 @@ def test_relations_agree_with_a_dense_sum(relations, bases, features, out, aggr)
     torch.manual_seed(0)
     edge_index, n = graph(), 50
     edge_type = torch.randint(relations, (edge_index.shape[1],))
-    layer = scorch.nn.RGCNConv(features or n, out, relations, bases, aggr).double()
+    layer = scorch.nn.RGCNConv(features or n, out, relations, bases, aggr=aggr).double()
     x = None if features is None else torch.randn(n, features, dtype=torch.double, requires_grad=True)
     count = torch.zeros(n, relations, n, dtype=torch.double)
     count[edge_index[1], edge_type, edge_index[0]] = 1

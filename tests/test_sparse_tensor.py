@@ -101,6 +101,40 @@ def test_scipy_copies_unless_told_not_to():
     assert torch.equal(shared.T @ torch.ones(8, 2, dtype=torch.float64), 2 * before[1])
 
 
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+def test_nothing_is_copied_where_that_is_said(kind):
+    s = getattr(scipy.sparse, f"{kind}_array")(scipy.sparse.eye_array(6))
+    shared = scorch.sparse(s, copy=False)
+    assert shared.values().data_ptr() == s.data.ctypes.data and str(shared.format).startswith(kind)
+    s.data *= 3
+    assert torch.equal(shared.to_dense(), 3 * torch.eye(6, dtype=torch.float64))
+    t = torch.eye(6).to_sparse(
+        layout=getattr(torch, f"sparse_{kind}"), blocksize=(2, 2) if kind == "bsr" else None
+    )
+    shared = scorch.sparse(t, copy=False)
+    assert str(shared.format).startswith(kind)
+    assert shared.values().data_ptr() == (t._values() if kind == "coo" else t.values()).data_ptr()
+    assert scorch.sparse(scorch.sparse(t, kind if kind != "bsr" else "csc"), copy=False).format != "dcsr"
+    other = "csr" if kind != "csr" else "csc"
+    for x in (s, t, scorch.sparse(torch.eye(6), "coo")):
+        with pytest.raises(ValueError, match=f"copy=False: .* as {other} would need"):
+            scorch.sparse(x, other, copy=False)
+        with pytest.raises(ValueError, match="copy=False"):
+            scorch.sparse(x, "csr of band(-1,1) + csr", copy=False)
+
+
+def test_what_would_be_copied_is_refused():
+    d, m = torch.eye(3), scipy.sparse.csr_array(numpy_eye := np.eye(3))
+    unsorted = torch.sparse_coo_tensor([[1, 0], [1, 0]], [1.0, 2.0], (2, 2), check_invariants=True)
+    for x in (d, numpy_eye, unsorted, scipy.sparse.dia_array(numpy_eye), torch.stack([d, d]).to_sparse_csr()):
+        with pytest.raises(ValueError, match="copy=False"):
+            scorch.sparse(x, copy=False)
+    with pytest.raises(ValueError, match="copy=False"):
+        scorch.sparse(m, copy=False, index_dtype=torch.int64)
+    with pytest.raises(ValueError):  # in no order
+        scorch.sparse(scipy.sparse.coo_array(([1.0, 2.0], ([1, 0], [1, 0]))), copy=False)
+
+
 def test_from_components_shares_and_checks():
     pos, crd, values = torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), torch.tensor([1.0, 2, 3])
     a = scorch.from_components("csr", (2, 3), [None, pos], [None, crd], values)

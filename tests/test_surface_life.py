@@ -228,11 +228,11 @@ OPTIMIZERS = [
     ("Adam", {}),
     ("Adam", {"foreach": True}), ("Adam", {"fused": True}), ("Adam", {"amsgrad": True}), ("AdamW", {}),
     ("RMSprop", {}),
-    ("Adagrad", {}), ("NAdam", {}), ("RAdam", {"foreach": True}), ("ASGD", {}), ("Adamax", {}),
+    ("Adagrad", {}), ("NAdam", {}), ("RAdam", {}), ("RAdam", {"foreach": True}), ("ASGD", {}), ("Adamax", {}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "options"), OPTIMIZERS)
+@pytest.mark.parametrize(("name", "options"), [*OPTIMIZERS, ("RMSprop", {"centered": True})])
 def test_optimizers_step_as_on_the_values(name, options):
     a = scorch.sparse(matrix(), "csr")
     p = torch.nn.Parameter(a.clone(), requires_grad=False)

@@ -16,8 +16,10 @@ from .callers import (
     caller,
     fills_later,
     in_attention,
+    in_step,
     is_unwatched,
     replace,
+    stores_back,
     traces_attention,
     traces_step,
 )
@@ -81,6 +83,7 @@ from .tensors import (
     is_array,
     is_read_only,
     is_sole,
+    memory_of,
     new_wrapper,
     own,
     protected,

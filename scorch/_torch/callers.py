@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -40,6 +41,22 @@ def caller() -> str:
     return frame.f_globals.get("__name__", "") if frame is not None else ""  # autograd's thread has no other
 
 
+_CODES = dis.opname
+
+
+def stores_back() -> bool:
+    """Whether the operator that called into this package changes a part of something and stores it there
+    again, as ``A[:, 0] *= 2`` does, and ``t *= 2`` does not."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scorch."):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    called, *after = [_CODES[op] for op in frame.f_code.co_code[frame.f_lasti :: 2]][:64]
+    after = [name for name in after if name not in ("CACHE", "SWAP")]
+    return called == "BINARY_OP" and after[0] in ("STORE_SUBSCR", "STORE_SLICE")
+
+
 _STEP = "_single_tensor_"  # how functions of torch.optim begin
 _ATTENTION = ("multi_head_attention_forward", "merge_masks")
 
@@ -69,6 +86,13 @@ def traces_step() -> bool:
         return frames[-1].name.startswith(_STEP)
     note = sys.modules["torch.fx.traceback"].get_current_meta().get("stack_trace") or ""
     return note.rpartition(", in ")[2].startswith(_STEP)
+
+
+def in_step() -> bool:
+    """Whether an optimizer of torch called into this package, or torch.compile traces its step."""
+    if torch.compiler.is_dynamo_compiling():
+        return traces_step()
+    return traces_step() if makes_graph() else caller().startswith("torch.optim.")
 
 
 def fills_later() -> bool:

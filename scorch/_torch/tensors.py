@@ -124,9 +124,12 @@ def is_read_only(x: torch.Tensor) -> bool:
     return False
 
 
+memory_of = torch._C._data_address  # where the memory begins that a tensor lies in
+
+
 def address(x: torch.Tensor) -> int:
     """Where the first element of a tensor is."""
-    return torch._C._data_address(x) + x.storage_offset() * x.element_size()
+    return memory_of(x) + x.storage_offset() * x.element_size()
 
 
 def readable(x: torch.Tensor) -> torch.Tensor | None:

@@ -17,6 +17,7 @@ from . import (
     sizes,
     table,
     transforms,
+    views,
 )
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "sizes",
     "table",
     "transforms",
+    "views",
 ]

@@ -17,7 +17,7 @@ from ..tensor.entries import same_structure
 from ..tensor.format import layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor, rank
-from ..tensor.values import assemble, refuse_read_only
+from ..tensor.values import assemble, refuse_unwritable
 from ..tensor.wrapping import wrap
 
 aten = torch.ops.aten
@@ -122,7 +122,7 @@ def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) 
         "copy_: expected a SparseTensor of the same format and structure; to replace the structure, "
         "assign the tensor (load_state_dict(..., assign=True))",
     )
-    refuse_read_only("copy_", input)
+    refuse_unwritable("copy_", input)
     input._val.copy_(values)
     return writing.cleared(input)
 
@@ -201,7 +201,7 @@ def _on_stored(func: Callable) -> Callable:
             raise NotImplementedError(
                 f"{func} changes a dense tensor by a SparseTensor: hold the values as the parameter"
             )
-        refuse_read_only(func, a)
+        refuse_unwritable(func, a)
         func(a._val, *(_values_of(x, a) for x in args), **{k: _values_of(x, a) for k, x in kwargs.items()})
         return _changed(a)
 
@@ -240,7 +240,7 @@ def _foreach_on_stored(func: Callable) -> Callable:
     def step(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor] | None:
         changed = [a for a in tensors if isinstance(a, SparseTensor)] if in_place else []
         for a in changed:
-            refuse_read_only(name, a)
+            refuse_unwritable(name, a)
             if not scales:
                 writing.refuse_repeated(name, a)
         dense = []

@@ -18,7 +18,7 @@ from .. import _torch
 from ..tensor.entries import Entries, build, canonical, entries, kept_format, places
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import STRUCTURAL, SparseTensor, partwise
-from ..tensor.values import kept, refuse_read_only
+from ..tensor.values import kept, refuse_unwritable
 
 
 # ---- broadcast by DistributedDataParallel ----
@@ -62,7 +62,7 @@ def _broadcast(plainly: Callable) -> Callable:
         if found:
             _agree(group, found)
         for a in found:
-            refuse_read_only("broadcast", a)
+            refuse_unwritable("broadcast", a)
         plainly(group, [x._val if isinstance(x, SparseTensor) else x for x in tensors], *how, **named)
         _torch.hand_out()
 
@@ -73,7 +73,7 @@ def _broadcast_one(tensors: list[SparseTensor], group: object, *how: object) -> 
     """``torch.distributed.broadcast``, likewise."""
     _agree(dist.ProcessGroup.unbox(group), tensors)
     (a,) = tensors
-    refuse_read_only("broadcast", a)
+    refuse_unwritable("broadcast", a)
     _, work = torch.ops.c10d.broadcast_.default([a._val], group, *how)
     torch.autograd.graph.increment_version(a._val)
     return tensors, work

@@ -179,7 +179,6 @@ def _setitem(a: torch.Tensor, at: object, value: object) -> None:
 
 HANDLERS[torch.Tensor.__getitem__] = index.getitem
 HANDLERS[torch.Tensor.__setitem__] = _setitem
-HANDLERS[torch.Tensor.__iter__] = lambda a: iter(index.unbind(a))
 for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
     _put(getattr(index, _name), _name)
 _put_any(_with_out(index.masked_select), "masked_select")
@@ -243,6 +242,8 @@ for _dim in (1, 2, 3):
     _put_any(composite.at_least(_dim), f"atleast_{_dim}d", homes=_WITH_LISTS)
     _put(chance.feature_dropout(_dim), f"dropout{_dim}d", homes=(F,))
 _put(composite.sum_to_size, "sum_to_size")
+_put_any(composite.norm_except_dim, "norm_except_dim")
+_put_any(composite.weight_norm, "_weight_norm")
 for _name in ("bernoulli", "poisson", "multinomial", "unique", "histc"):
     _put(getattr(chance, _name), _name)
 _put_any(composite.repeat_interleave, "repeat_interleave")
@@ -422,7 +423,7 @@ _put_any(partwise(_with_out(pointwise.float_power)), "float_power")
 _put_any(pointwise.reversed_(pointwise.power), "__rpow__")
 _put_any(pointwise.masked_fill, "masked_fill")
 for _name in ("lerp", "addcmul", "addcdiv"):
-    _put_any(_with_out(getattr(pointwise, _name)), _name)
+    _put_any(_with_out(getattr(composite, _name)), _name)
 _put(activations.glu, "glu", homes=(F,))
 _put_any(pointwise.equal, "equal")
 _put_any(pointwise.allclose, "allclose")
@@ -464,6 +465,10 @@ def _dense_new(name: str) -> Callable:
     return partwise(lambda input, *args, **kwargs: getattr(input._val, name)(*args, **kwargs))
 
 
+# A mask, in which whole rows or columns are set; minus an identity, of which all of a dense weight is made.
+_WRITES_TO_ZEROS = ("torch.nn.utils.prune", "torch.nn.utils.parametrizations")
+
+
 @partwise
 def _zeros_like(
     input: SparseTensor,
@@ -481,7 +486,7 @@ def _zeros_like(
             "torch.optim.Muon steps on all of a matrix, and only what a SparseTensor stores can change: hold "
             "A.to_dense() as its parameter, or take another optimizer"
         )
-    if caller == "torch.nn.utils.prune":  # a mask, in which it sets whole rows or columns
+    if caller in _WRITES_TO_ZEROS:
         return input._val.new_zeros(input.shape, dtype=dtype)
     zeros = dispatch.filled(input, 0, dtype)
     return zeros.requires_grad_() if requires_grad else zeros

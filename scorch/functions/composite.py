@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from numbers import Number
 from string import ascii_lowercase
 
 import torch
 import torch.nn.functional as F
 
 from .. import _torch
+from ..tensor.entries import same_structure
 from ..tensor.index import axes, axis, index_select, tensor_split
 from ..tensor.sparsetensor import SparseTensor, partwise, rank
 from .products import einsum
@@ -215,3 +217,63 @@ def pca_lowrank(
             f"pca_lowrank: expected q from 0 to {min(m, n)} and niter >= 0, got q={q} and niter={niter}"
         )
     return _torch.svd_lowrank(A, q, niter, A.mean(-2, keepdim=True) if center else None)
+
+
+# ---- entries of three tensors ----
+def _side_by_side(*tensors: torch.Tensor) -> list[torch.Tensor] | None:
+    """The values of SparseTensors in the step of an optimizer, which have one structure; elsewhere None."""
+    a = tensors[0]
+    if not isinstance(a, SparseTensor) or _torch.in_graph() or not (_torch.in_step() and a._is_unique()):
+        return None
+    if not all(isinstance(x, SparseTensor) and same_structure(a, x) for x in tensors):
+        return None
+    return [x.values() for x in tensors]
+
+
+def lerp(input: torch.Tensor, end: torch.Tensor, weight: Number | torch.Tensor) -> torch.Tensor:
+    """``torch.lerp``."""
+    if not input.dtype.is_floating_point:
+        raise TypeError(f"lerp: expected a floating point type, got {input.dtype}: convert it first")
+    return input + weight * (end - input)
+
+
+def _added(f: Callable, name: str) -> Callable:
+    """``torch.addcmul`` or ``torch.addcdiv``: the input plus a number times f of two tensors."""
+
+    def call(
+        input: torch.Tensor,
+        tensor1: torch.Tensor,
+        tensor2: torch.Tensor,
+        *last: torch.Tensor,
+        value: Number = 1,
+    ) -> torch.Tensor:
+        if last:  # as it was once written, the number first
+            value, tensor1, tensor2 = tensor1, tensor2, *last
+        if (values := _side_by_side(input, tensor1, tensor2)) is not None:
+            return input._with_values(getattr(torch, name)(*values, value=value))
+        made = f(tensor1, tensor2)
+        fractions = torch.promote_types(input.dtype, made.dtype).is_floating_point
+        return torch.add(input, made, alpha=float(value) if fractions else int(value))  # as torch does
+
+    call.__name__ = name
+    return call
+
+
+addcmul, addcdiv = _added(torch.mul, "addcmul"), _added(torch.div, "addcdiv")
+
+
+# ---- norms of weights ----
+@partwise
+def norm_except_dim(v: SparseTensor, pow: float = 2, dim: int = 0) -> torch.Tensor:
+    """``torch.norm_except_dim``: dense, over all dimensions but one; -1: over all of them."""
+    if dim == -1:
+        return torch.linalg.vector_norm(v, pow)
+    others = [d for d in range(rank(v)) if d != axis(dim, rank(v))]
+    return torch.linalg.vector_norm(v, pow, others, keepdim=True)
+
+
+@partwise
+def weight_norm(v: SparseTensor, g: torch.Tensor, dim: int = 0) -> torch.Tensor:
+    """``torch._weight_norm``: v * g / |v|, sparse. What is zero stays so, as a row without entries does."""
+    length = norm_except_dim(v, 2, dim)
+    return v * (g / length.masked_fill(length == 0, 1))

@@ -99,8 +99,9 @@ class Dynamic:
     """A dense tensor whose zeros are found in each product; made by :func:`dynamic`.
 
     ``@``, ``F.linear``, ``torch.matmul``, ``torch.mm``, ``scorch.einsum`` and ``scorch.evaluate`` look for
-    its zeros; every other function, method and operator of torch takes it as the dense tensor that it is, and
-    gives a dense one. What would change it in place is no method of it.
+    its zeros; what they give is of the kind that the dense tensor gives. Every other function, method and
+    operator of torch takes it as the dense tensor that it is, and gives a dense one. What would change it in
+    place is no method of it.
     """
 
     def __init__(self, x: torch.Tensor, valid: torch.Tensor | None, tile: tuple[int, int] | None) -> None:
@@ -267,8 +268,8 @@ def _rows_times(h: Dynamic, w: torch.Tensor, bias: torch.Tensor | None) -> torch
     return y if flat else y.reshape(*x.shape[:-1], w.shape[1])
 
 
-def _check_tiles(*operands: object) -> None:
-    """A product is not one of blocks."""
+def expect_no_tiles(*operands: object) -> None:
+    """Raises ValueError where an operand is a mask of blocks, of which there are no products."""
     if any(isinstance(x, Dynamic) and x._tile for x in operands):
         raise ValueError(
             "dynamic: expected no tile= in a product, which would take each block as one value: it is for a "
@@ -281,7 +282,7 @@ def _matmul(input: object, other: object) -> torch.Tensor:
         return y
     if _casts():
         return _cast(_matmul, input, other)
-    _check_tiles(input, other)
+    expect_no_tiles(input, other)
     if isinstance(input, Dynamic) and _is_matrix(other, input._x) and input._x.dim() > 0:
         return _rows_times(input, other, None)
     if isinstance(other, Dynamic) and other.dim() == 2 and _is_matrix(input, other._x):
@@ -297,7 +298,7 @@ def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
         return _plus(y, unwrapped(bias))
     if _casts():
         return _cast(_linear, input, weight, bias)
-    _check_tiles(input, weight)
+    expect_no_tiles(input, weight)
     if whole and _is_matrix(weight, input._x) and input.dim() > 0:
         return _rows_times(input, weight.t(), unwrapped(bias))
     return F.linear(unwrapped(input), unwrapped(weight), unwrapped(bias))
@@ -342,7 +343,7 @@ _OPERANDS = {"input", "other", "mat2", "weight", "bias"}
 
 def resolved(h: Dynamic) -> torch.Tensor:
     """As an operand of an expression: sparse where most values are zero, and no gradient is asked of it."""
-    _check_tiles(h)
+    expect_no_tiles(h)
     x = h.to_dense().resolve_neg()
     if _torch.is_tracing(x) or (x.requires_grad and torch.is_grad_enabled()) or x.dim() < 2 or not x.numel():
         return x

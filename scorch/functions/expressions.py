@@ -18,8 +18,8 @@ from ..tensor.format import Format, has_parts, is_composed, repeats
 from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor
 from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
-from . import autocast, notation
-from .dynamic import Dynamic, resolved
+from . import autocast, notation, readings
+from .dynamic import Dynamic
 from .explanation import Explanation
 from .gradients import run_eagerly
 from .keeping import run_kept
@@ -250,9 +250,13 @@ def _einsum(text: str, operands: tuple, how: tuple, out: Out) -> torch.Tensor:
 
 def _left_out(without: Callable, text: str, operands: tuple) -> tuple[str, tuple]:
     """An einsum ``without`` some dimensions of extent 1, and operands that lack them."""
-    xs = operands_of(operands)
+    xs = operands_of(readings.densely(operands))
     text, left_out = without(text, [tuple(x.shape) for x in xs])
-    return text, tuple([x.squeeze(tuple(dims)) if dims else x for x, dims in zip(xs, left_out, strict=True)])
+    xs = [x.squeeze(tuple(dims)) if dims else x for x, dims in zip(xs, left_out, strict=True)]
+    if torch.compiler.is_dynamo_compiling():
+        return text, tuple(xs)
+    given = zip(operands, xs, strict=True)
+    return text, tuple([Dynamic(x, None, None) if isinstance(y, Dynamic) else x for y, x in given])
 
 
 def with_letters(text: str, operands: tuple) -> tuple[str, tuple]:
@@ -303,20 +307,19 @@ def compute(
         if transformed or needs_grad(*[x for x in operands if isinstance(x, torch.Tensor)]):
             raise ValueError(_NO_OUT)
         return copied(out, compute(expression, names, operands, format, schedule, implicit, None))
-    if implicit == "skip":  # zeros that are found in the call count, as they do in the tensor
-        operands = tuple([x.to_dense() if isinstance(x, Dynamic) else x for x in operands])
+    if readings.is_among(operands):
+        return _over_dynamic(expression, names, operands, format, schedule, implicit, out)
     if out is None and torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
-        plain = [resolved(x) if isinstance(x, Dynamic) else x for x in operands]
-        return compute_in_graph(expression, names, written(format), schedule, implicit, *plain)
+        return compute_in_graph(expression, names, written(format), schedule, implicit, *operands)
     if format.__class__ is list:
         format = tuple(format)
     in_parts = (format is not None and _asks_parts(format)) or converts(schedule)
-    found = NotImplemented
+    y = NotImplemented
     if not in_parts:
-        found = quick(expression, names, operands, format, schedule, implicit, out)
-    if found is not NotImplemented:
-        return unpacked(found)
+        y = quick(expression, names, operands, format, schedule, implicit, out)
+    if y is not NotImplemented:
+        return unpacked(y)
     if (symbol := _torch.symbol_in(operands)) is not None:
         given = (expression, names, written(format), schedule, implicit, *operands)
         return _torch.noted(symbol, compute_in_graph, given, {})
@@ -390,6 +393,29 @@ def evaluate(
     return compute(expression, names, given, format, schedule, implicit, out)
 
 
+def _over_dynamic(
+    expression: str,
+    names: tuple[str, ...],
+    operands: tuple,
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+    out: Out,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """:func:`compute` of operands with tensors of ``scorch.dynamic``; one that is refused as a sparse operand
+    is a dense one."""
+    if implicit != "skip":  # which says what zeros count for
+        given = readings.as_found(expression, names, operands, format, schedule)
+        try:
+            if given is not None:
+                how = given[1], schedule, implicit
+                y = _as_before(expression, names, given[0], how) if out is None else NotImplemented
+                return compute(expression, names, given[0], *how, out) if y is NotImplemented else y
+        except (ValueError, NotImplementedError):
+            pass
+    return compute(expression, names, readings.densely(operands), format, schedule, implicit, out)
+
+
 class Kernel:
     """A program for operands of the formats and types it was made with; see :func:`compile`.
 
@@ -431,7 +457,7 @@ class Kernel:
                 given = (*("one without a name" for _ in operands), *named)
                 raise TypeError(f"expected the operands {', '.join(self._names)}, got {', '.join(given)}")
             operands = tuple(named[name] for name in self._names)
-        xs = operands_of(operands)
+        xs = operands_of(readings.densely(operands))
         kinds = [getattr(x, "_fmt", "dense") for x in xs]
         if kinds != self._kinds:
             raise ValueError(f"expected operands in the formats {self._kinds}, got {kinds}")
@@ -496,7 +522,7 @@ def compile(
     _check(expression, format, schedule, None)
     if "..." in expression and not named:
         expression, operands = with_letters(expression, operands)
-    xs, names = operands_of(tuple(named.values()) if named else operands), tuple(named)
+    xs, names = operands_of(readings.densely(named.values() if named else operands)), tuple(named)
     if _has_parts(xs) or _asks_parts(format) or converts(schedule):
         return rooms.parts.compiled(expression, names, xs, format, schedule, implicit)
     kinds = tuple(map(of_operand, xs))
@@ -530,13 +556,22 @@ def explain(
     >>> print(text.split("schedule")[1].split("its loops")[0].strip())
     order(i, j, k) parallel(i)
     """
-    made = compile(expression, *operands, format=format, schedule=schedule, implicit=implicit, **named)
+    _check(expression, format, schedule, None)
+    how = {"format": format, "schedule": schedule, "implicit": implicit}
 
     def call() -> object:
-        if named:
-            return evaluate(expression, format=format, schedule=schedule, implicit=implicit, **named)
-        return einsum(expression, *operands, format=format, schedule=schedule, implicit=implicit)
+        return evaluate(expression, **how, **named) if named else einsum(expression, *operands, **how)
 
+    text, given, names = expression, tuple(named.values()) if named else operands, tuple(named)
+    if "..." in text and not named:
+        text, given = with_letters(text, given)
+    if readings.is_among(given) and implicit != "skip":
+        given, how["format"] = readings.as_found(text, names, given, format, schedule) or (given, format)
+    made = (
+        compile(text, **how, **dict(zip(names, given, strict=True)))
+        if named
+        else compile(text, *given, **how)
+    )
     return Explanation(made.explain(), call)
 
 

@@ -35,7 +35,7 @@ from ..tensor.entries import (
 from ..tensor.format import is_composed
 from ..tensor.making import expect_cpu, of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor, expect_sparse, partwise
-from ..tensor.values import carries, filled, padding, refuse_read_only, tracked
+from ..tensor.values import carries, filled, padding, refuse_unwritable, tracked
 from . import kernels, masks
 from .writing import (
     ONE_STRUCTURE,
@@ -339,10 +339,12 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             return _with_dense(g, spelled, sparse, dense, swapped)
         elif kind != QUOTIENT:
             return _mixed(g, a, b)
+        if name in _QUOTIENTS and is_scalar(a) and _torch.in_step():  # which is one of what is stored
+            return _scalar(lambda x, y: x / y, spelled, b, a, True)  # torch.div(x, y) may round otherwise
         raise NotImplementedError(
             f"{name} of {_spelled(a)} by a SparseTensor divides by zero where nothing is stored: for what "
             f"both store use scorch.evaluate('C[i,j] = A[i,j] / B[i,j]', A=A, B=B, implicit='skip'), for one "
-            f"tensor scorch.map, for all of it to_dense(); an optimizer that ends here may take foreach=True"
+            f"tensor scorch.map, for all of it to_dense()"
         )
 
     return partwise(apply)
@@ -472,36 +474,6 @@ def reversed_(f: Callable) -> Callable:
     return partwise(lambda input, other, *rest, **options: f(other, input, *rest, **options))
 
 
-def lerp(input: torch.Tensor, end: torch.Tensor, weight: Number | torch.Tensor) -> torch.Tensor:
-    """``torch.lerp``."""
-    if not input.dtype.is_floating_point:
-        raise TypeError(f"lerp: expected a floating point type, got {input.dtype}: convert it first")
-    return input + weight * (end - input)
-
-
-def _added(f: Callable, name: str) -> Callable:
-    """``torch.addcmul`` or ``torch.addcdiv``: the input plus a number times f of two tensors."""
-
-    def call(
-        input: torch.Tensor,
-        tensor1: torch.Tensor,
-        tensor2: torch.Tensor,
-        *last: torch.Tensor,
-        value: Number = 1,
-    ) -> torch.Tensor:
-        if last:  # as it was once written, the number first
-            value, tensor1, tensor2 = tensor1, tensor2, *last
-        made = f(tensor1, tensor2)
-        fractions = torch.promote_types(input.dtype, made.dtype).is_floating_point
-        return torch.add(input, made, alpha=float(value) if fractions else int(value))  # as torch does
-
-    call.__name__ = name
-    return call
-
-
-addcmul, addcdiv = _added(torch.mul, "addcmul"), _added(torch.div, "addcdiv")
-
-
 @partwise
 def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.Tensor) -> torch.Tensor:
     """``torch.masked_fill``: sparse for a sparse mask or the value 0, else dense."""
@@ -612,7 +584,7 @@ def in_place(f: Callable, name: str) -> Callable:
     def changed(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         if not isinstance(input, SparseTensor):
             return _change_dense(f.__name__[:-1], input, *args, **kwargs)
-        refuse_read_only(name, input)
+        refuse_unwritable(name, input)
         refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
         if name not in _LINEAR_IN_PLACE or kwargs:
             refuse_repeated(name, input)

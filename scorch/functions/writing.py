@@ -14,7 +14,7 @@ from .. import _torch
 from ..tensor.entries import coordinates, same_structure
 from ..tensor.index import assign, lookup
 from ..tensor.sparsetensor import SparseTensor, partwise
-from ..tensor.values import filled, needs_grad, padding, refuse_read_only, values_as_held
+from ..tensor.values import filled, needs_grad, padding, refuse_unwritable, values_as_held
 from . import kernels
 
 _MEETS = {"__imul__", "__iand__", "mul_", "multiply_", "logical_and_", "bitwise_and_", "masked_fill_"}  # by A
@@ -122,7 +122,7 @@ def _met(a: SparseTensor, x: SparseTensor, name: str) -> torch.Tensor:
 
 def replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
     """f on the stored values, in place."""
-    refuse_read_only(name, a)
+    refuse_unwritable(name, a)
     refuse_recorded(name, a)
     refuse_repeated(name, a)
     a._val.copy_(f(a.values()))
@@ -136,7 +136,7 @@ def cut(f: Callable, name: str) -> Callable:
     def changed(input: SparseTensor, diagonal: int = 0) -> SparseTensor:
         if input._ndim < 2:
             raise ValueError(f"{name}: expected at least 2 dimensions, got {input._ndim}")
-        refuse_read_only(name, input)
+        refuse_unwritable(name, input)
         refuse_recorded(name, input)
         row, column = coordinates(input)[0][-2:]
         input._val.masked_fill_(~f(column - row, diagonal), 0)
@@ -198,7 +198,7 @@ def written(out: object, made: object) -> object:
         return out.copy_(made)
     if not isinstance(made, SparseTensor):
         raise ValueError("out=: the result is dense: expected a dense tensor, got a SparseTensor")
-    refuse_read_only("out=", out)
+    refuse_unwritable("out=", out)
     refuse_repeated("out=", out)
     out._val.copy_(stored(out, made, "out="))
     return cleared(out)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,7 +28,7 @@ from ..tensor.values import assemble, needs_grad, versions
 from ..tensor.wrapping import wrap
 from ._edges import edges_and_weights, mean_of, ones_of, unknown_csr
 from ._recent import Recent
-from ._relations import beside_of, cube_of, means_of, relational, side_by_side
+from ._relations import beside_of, blocks_of, cube_of, means_of, relational, side_by_side, sum_of_blocks
 
 FEATURES = torch.Tensor, Dynamic  # what features may be
 
@@ -455,11 +456,14 @@ class RGCNConv(nn.Module):
         in_channels, out_channels: features a node, before and after.
         num_relations: number of relations R.
         num_bases: weights are sums of so many bases; None: a weight a relation.
+        num_blocks: weights are block-diagonal, of so many blocks, which divide the channels; None: full.
         aggr: "mean" or "sum" over the neighbours of a relation.
-        root_weight, bias: as in PyG.
+        root_weight, bias: as in PyG, as is ``is_sorted``, which says of edges what nothing here asks.
 
-    Parameters: ``weight`` [R or num_bases, in, out], ``comp`` [R, num_bases] with bases, ``root`` [in, out],
-    ``bias`` [out]; Glorot, zeros.
+    Parameters: ``weight`` [R or num_bases, in, out], or [R, num_blocks, in / num_blocks, out / num_blocks],
+    ``comp`` [R, num_bases] with bases, ``root`` [in, out], ``bias`` [out]; Glorot, zeros.
+
+    Raises: ValueError: bases and blocks are asked for, or blocks that do not divide the channels.
 
     >>> edges, kinds = torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.tensor([0, 1, 0])
     >>> scorch.nn.RGCNConv(8, 4, num_relations=2)(torch.rand(3, 8), edges, kinds).shape
@@ -472,16 +476,20 @@ class RGCNConv(nn.Module):
         out_channels: int,
         num_relations: int,
         num_bases: int | None = None,
+        num_blocks: int | None = None,
         aggr: str = "mean",
         root_weight: bool = True,
+        is_sorted: bool = False,
         bias: bool = True,
     ) -> None:
         if aggr not in ("mean", "sum", "add"):
             raise ValueError(f'aggr: expected "mean" or "sum", got {aggr!r}')
+        blocks = blocks_of((in_channels, out_channels), num_bases, num_blocks)
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.num_relations, self.num_bases, self.aggr = num_relations, num_bases, aggr
-        self.weight = nn.Parameter(torch.empty(num_bases or num_relations, in_channels, out_channels))
+        self.num_relations, self.num_bases, self.num_blocks = num_relations, num_bases, num_blocks
+        self.aggr, self.is_sorted = aggr, is_sorted
+        self.weight = nn.Parameter(torch.empty(num_bases or num_relations, *blocks))
         self.comp = nn.Parameter(torch.empty(num_relations, num_bases)) if num_bases else None
         self.root = nn.Parameter(torch.empty(in_channels, out_channels)) if root_weight else None
         self.bias = _zeros(out_channels) if bias else None
@@ -505,6 +513,8 @@ class RGCNConv(nn.Module):
         which holds the means already and is used as it is -> [N, out]"""
         if x is not None and x.dim() != 2:
             raise ValueError(f"x: expected features [N, in] or None, got shape {list(x.shape)}")
+        if x is None and self.num_blocks is not None:
+            raise ValueError("x: expected features [N, in], which blocks divide, got None")
         nodes, dtype = (self.in_channels, self.weight.dtype) if x is None else (x.shape[0], x.dtype)
         matrix, relations = edge_index, self.num_relations
         beside, cube = [nodes, relations * nodes], [relations, nodes, nodes]
@@ -538,6 +548,8 @@ class RGCNConv(nn.Module):
         Traced, sums along edges are an operator that costs 40 us more: rows are made where few or small.
         """
         weight, comp = self.weight, self.comp
+        if self.num_blocks is not None:
+            return sum_of_blocks(partial(self._along_edges, matrix, None), matrix, x, weight)
         if comp is not None and x is not None and weight.size(0) >= self.num_relations:
             weight, comp = (comp @ weight.flatten(1)).view(-1, *weight.shape[1:]), None
         rows, traced = matrix.shape[0] * weight.size(0), is_compiling()

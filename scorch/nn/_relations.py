@@ -7,11 +7,11 @@ leaves the operator: traced, its lengths would be sizes that nobody knows, its a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
-from .._torch import admit_nodes, apart, is_compiling, node
+from .._torch import admit_nodes, apart, is_compiling, node, surely
 from ..functions.gradients import gradients_of_sum
 from ..functions.program import known_program
 from ..functions.run import run
@@ -97,6 +97,38 @@ def _means(cube: SparseTensor, dtype: torch.dtype) -> SparseTensor:
 
 
 _means_in_graph = node(_means)
+
+
+# ---- block-diagonal weights ----
+def blocks_of(channels: tuple[int, int], bases: int | None, blocks: int | None) -> tuple[int, ...]:
+    """What follows the relations in the shape of their weights."""
+    if blocks is None:
+        return channels
+    if isinstance(blocks, bool) or not isinstance(blocks, int) or blocks < 1:
+        raise ValueError(f"num_blocks: expected an integer from 1 on, or None, got {blocks!r}")
+    if bases is not None:
+        raise ValueError("num_bases, num_blocks: expected one of them, got both")
+    if any(n % blocks for n in channels):
+        raise ValueError(f"num_blocks: expected a divisor of the channels {channels}, got {blocks}")
+    return blocks, *(n // blocks for n in channels)
+
+
+def sum_of_blocks(
+    along: Callable, matrix: SparseTensor, x: torch.Tensor, weight: torch.Tensor
+) -> torch.Tensor:
+    """sum_r A_r X W_r -> [N, out] of block-diagonal W_r, weight [R, blocks, in / blocks, out / blocks].
+
+    By rows of features of each relation or along edges, as sums with full weights are.
+    """
+    (relations, blocks, into, out), nodes = weight.shape, matrix.shape[0]
+    parts = x.unflatten(1, (blocks, into))
+    if not surely(nodes * relations <= matrix._val.shape[0]):
+        return along("jnc,bnco->ino", (parts, weight), (nodes, blocks, out)).flatten(1)
+    if out < into or is_compiling():
+        messages = torch.einsum("jnc,rnco->rjno", parts, weight)
+        return matrix @ messages.reshape(-1, blocks * out)
+    sums = along("jk->ibk", (x,), (nodes, relations, blocks * into))
+    return torch.einsum("irnc,rnco->ino", sums.unflatten(2, (blocks, into)), weight).flatten(1)
 
 
 def relational(

@@ -37,7 +37,7 @@ from .format import layout
 from .matrices import select_matrix, selects
 from .picking import picked
 from .sparsetensor import SINGLE, SparseTensor, partwise, sound
-from .values import apart, assemble, needs_grad, refuse_read_only
+from .values import apart, assemble, needs_grad, refuse_unwritable
 
 # ---- what an index says ----
 _MASKS = (torch.bool, torch.uint8)  # uint8 as torch has it, of old
@@ -285,7 +285,7 @@ def assign(a: SparseTensor, index: object, value: object, name: str, adds: bool 
     """The same by the function of a name; adds: to what is there, as often as an entry is named."""
     if needs_grad(a) or (isinstance(value, torch.Tensor) and needs_grad(value)):
         raise NotImplementedError(f"{name} is not recorded: use torch.no_grad(), or torch.where")
-    refuse_read_only(name, a)
+    refuse_unwritable(name, a)
     if not a._is_unique():
         raise ValueError(f"{name}: entries are stored several times: call A.coalesce() first")
     if value.__class__ in (int, float) and not adds and (entry := _entry_alone(a, index)) is not None:

@@ -283,11 +283,60 @@ def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
         name = f"bsr({x.blocksize[0]},{x.blocksize[1]})" if x.format == "bsr" else x.format
         return _compressed(name, pos, crd, values, x.shape, copy)
     coo = x.tocoo()
+    if share:
+        return _list_of_scipy(coo)
     crd, values = [of_numpy(c, False) for c in coo.coords], of_numpy(coo.data, not share)
     if len({c.dtype for c in crd} - {torch.int32, torch.int64}):
         crd = [c.long() for c in crd]
     made = of_lists(coo.shape, crd, values, layout("coo", len(crd)), crd[0].dtype)
-    return made if share else apart(made, crd)
+    return apart(made, crd)
+
+
+def _list_of_scipy(x: object) -> SparseTensor:
+    """A list of SciPy over its arrays.
+
+    Raises: ValueError: they are not sorted, or an entry is there twice.
+    """
+    crd, values = [of_numpy(c, False) for c in x.coords], of_numpy(x.data, False)
+    form = layout("coo", len(crd))
+    return _assemble(form, x.shape, [_pos_of_list(values.shape[0], crd[0]), *crd, values])
+
+
+def _memory(x: object) -> set[int]:
+    """Where the arrays lie that a sparse array of SciPy or tensor has."""
+    if isinstance(x, SparseTensor):
+        arrays = x._arrays()
+    elif not isinstance(x, torch.Tensor):
+        arrays = [getattr(x, name, None) for name in ("indptr", "indices", "data")]
+        arrays = [*arrays, *getattr(x, "coords", ())] if x.format in _SHARED else []
+        return {a.ctypes.data for a in arrays if a is not None}
+    elif x.layout is torch.sparse_coo:
+        arrays = x._indices(), x._values()
+    elif x.layout in (torch.sparse_csr, torch.sparse_bsr):
+        arrays = x.crow_indices(), x.col_indices(), x.values()
+    else:
+        arrays = x.ccol_indices(), x.row_indices(), x.values()
+    return {*map(_torch.memory_of, arrays)}
+
+
+_SHARED = ("csr", "csc", "bsr", "coo")  # formats of SciPy whose arrays are those of a format here
+
+
+def _refuse_copies(given: object, made: SparseTensor) -> None:
+    """Raises ValueError where a tensor that copy=False asks for has arrays of its own for entries."""
+    known, arrays = _memory(given), dict(zip(made._names, made._arrays(), strict=True))
+    arrays.pop("_pos0", None)  # two numbers
+    if any(a.numel() and _torch.memory_of(a) not in known for a in arrays.values()):
+        _refuse_copy(given, made._fmt)
+
+
+def _refuse_copy(given: object, format: str | Format) -> None:
+    dense = isinstance(given, torch.Tensor) and given.layout is torch.strided
+    kind = "a dense tensor" if dense and not isinstance(given, SparseTensor) else type(given).__name__
+    raise ValueError(
+        f"copy=False: {kind} as {format} would need arrays of its own: leave copy out, "
+        f"or keep the format, the types and the order of what is shared"
+    )
 
 
 def _from_networkx(graph: object) -> object:
@@ -332,13 +381,15 @@ def sparse(
             at the end stay what they are. Statistics take no part in it yet.
         index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
             the arrays and they fit.
-        copy: None shares what torch owns and copies what others own; False never copies arrays that are in
-            the format already (the owner must not change their structure); True always copies. Arrays that
+        copy: None shares what torch owns and copies what others own; True always copies; False never does:
+            "auto" is then the format that x has, what would need arrays of its own is an error, as it is in
+            NumPy, and the owner must not change the structure. Arrays that
             are not writable, such as those of a file that is mapped, can be shared too: then values and
             structure are read-only, and ``A.clone()`` has its own.
 
     Raises:
-        ValueError: the structure of x is malformed, or the format does not fit its dimensions.
+        ValueError: the structure of x is malformed, the format does not fit its dimensions, or copy=False
+            would need a copy: of what is dense, in another format or order, or of another type.
         TypeError: x is no tensor, or complex.
         NotImplementedError: x is a sparse tensor of torch that requires grad, or is not on the CPU.
 
@@ -355,14 +406,18 @@ def sparse(
         )
     if index_dtype not in (None, torch.int32, torch.int64):
         raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
-    x = _as_torchs(x)
+    x, shares = _as_torchs(x), copy is False
     if has_parts(format):
+        if shares:
+            _refuse_copy(x, format)
         return sparse(x, "csr", index_dtype=index_dtype, copy=copy).convert(format)
     if not isinstance(x, SparseTensor) and _torch.in_transform():
         return _sparse_transformed(x, format, index_dtype, copy)
     if isinstance(x, numpy.ndarray):
         x = of_numpy(x, False)
     elif not isinstance(x, torch.Tensor) and hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
+        if shares:
+            _refuse_copy(x, format)
         x, copy = _from_networkx(x), False
     elif not isinstance(x, torch.Tensor) and _torch.is_array(x) and not hasattr(x, "tocoo"):
         x = _torch.as_tensor(x)
@@ -382,10 +437,12 @@ def sparse(
     elif x.is_quantized or x.is_nested:
         raise TypeError("got a quantized or nested tensor: call .dequantize() or .to_padded_tensor(0) first")
     elif x.layout is torch.strided:
+        if shares:
+            _refuse_copy(x, format)
         return _from_dense(x, format, index_dtype)
     elif x.layout is torch.sparse_coo:
         _refuse_grad(x)
-        made = from_coo(x.detach(), format, index_dtype)
+        made = from_coo(x.detach(), "coo" if shares else format, index_dtype)
     elif x.layout in COMPRESSED:
         _refuse_grad(x)
         made = _from_compressed(x.detach(), copy)
@@ -394,9 +451,11 @@ def sparse(
             f"cannot read the layout {x.layout}: convert it with .to_sparse_coo() or .to_dense()"
         )
     batch_or_hybrid = made._fmt == "csr" or layout(made._fmt, made._ndim).levels[-1][0] == "dense"
-    if made._ndim > 2 and batch_or_hybrid and Format(format) == "auto":
+    if Format(format) == "auto" and (shares or (made._ndim > 2 and batch_or_hybrid)):
         format = made._fmt
     result = finish(made, format, index_dtype)
+    if shares:
+        _refuse_copies(x, result)
     if copy and not {*map(_torch.address, result._arrays())}.isdisjoint(map(_torch.address, made._arrays())):
         return result.clone()
     if made is not x:

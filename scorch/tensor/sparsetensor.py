@@ -32,6 +32,7 @@ else:
 
 MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)  # products: A @ x, x @ A, x @ A.T, A.T @ x
 Block = tuple[int, int]  # rows and columns of blocks
+CUT_OUT = "_cut_out"  # marks a part that torch has as a view, and that is a copy here
 REMADE = "_remade"  # marks a tensor that its owner makes anew at each access
 HANDLERS: dict = {}  # torch function -> what it means here; filled by boundary/table.py
 ALONE: set = set()  # those of them that are functions of one tensor's values, and zero at zero
@@ -181,6 +182,7 @@ class SparseTensor(_Tensor):
     def _is_param(self, value: builtins.bool) -> None:
         """What torch.nn.Parameter says; dynamo cannot trace a step over a parameter of dynamic lengths."""
         self.__dict__["_is_param"] = value
+        self.__dict__.pop(CUT_OUT, None)  # a parameter stands for itself
         for array in self._arrays():
             _torch.unmark_dynamic(array)
 

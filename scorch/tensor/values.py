@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 from .. import _C, _torch
 from . import rooms
 from .format import Layout, is_composed, layout, pads, repeats
-from .sparsetensor import SparseTensor, core_of, rank
+from .sparsetensor import CUT_OUT, SparseTensor, core_of, rank
 from .wrapping import wrap
 
 
@@ -332,8 +332,9 @@ def bytes_kept(a: SparseTensor) -> dict[str, int]:
     return {name: size(made) for name, (_, made) in a.__dict__.get("_derived", {}).items()}
 
 
-def refuse_read_only(name: object, a: SparseTensor) -> None:
-    """Raises ValueError where the values of a lie in memory that must not be written.
+def refuse_unwritable(name: object, a: SparseTensor) -> None:
+    """Raises ValueError where the values of a lie in memory that must not be written, NotImplementedError
+    where what is written would be lost: to a copy where torch has a view of another tensor.
 
     And RuntimeError where a graph has copied them of others that it cannot write to: at a NotImplementedError
     torch.compile would end its graph in front of the call, and go on with the copy.
@@ -348,4 +349,10 @@ def refuse_read_only(name: object, a: SparseTensor) -> None:
         raise ValueError(
             f"{name}: expected values that can be written, got those of a read-only array, which "
             f"scorch.sparse(..., copy=False) shares: A.clone() has its own"
+        )
+    if not torch.compiler.is_dynamo_compiling() and CUT_OUT in a.__dict__ and not _torch.stores_back():
+        raise NotImplementedError(
+            f"{name}: this part of another SparseTensor, a view in torch, is a copy here, and what is "
+            f"written to it would not reach that one: write to that, A[:, 1:3] = v or A[:, 1:3] *= 2, or "
+            f"take .clone() to change the part alone"
         )
