@@ -232,7 +232,7 @@ def test_routed_rows_are_gathered_into_tiles():
     gate = torch.zeros(1024, 8)
     gate[torch.arange(1024), torch.arange(1024) % 8] = 1
     G, x, y, w = (
-        scorch.sparse(gate, "csr"), torch.ones(1024, 64), torch.ones(1024, 256), torch.ones(8, 64, 256)
+        scorch.sparse(gate, "csr"), torch.ones(1024, 128), torch.ones(1024, 256), torch.ones(8, 128, 256)
     )  # fmt: skip
     assert "by 6" in scorch.explain("te,tk,ekn->tn", G, x, w)
     assert "k%6 unroll 6" in scorch.explain("te,tk,tn->ekn", G, x, y)

@@ -303,6 +303,7 @@ def test_no_array_of_relations_or_bases_times_nodes(relations, bases):
 @pytest.mark.parametrize("bases", (None, 3))
 @pytest.mark.parametrize("relations", (2, 40), ids=("rows", "edges"))
 def test_relations_compile(relations, bases):
+    torch._dynamo.reset()
     edge_index, x = graph(), torch.randn(50, 12)
     edge_type = torch.randint(relations, (edge_index.shape[1],))
     layer = scorch.nn.RGCNConv(12, 16, relations, num_bases=bases)
