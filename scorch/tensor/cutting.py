@@ -74,9 +74,9 @@ def _cut_along(a: SparseTensor, form: Layout, chosen: list[Selection]) -> int | 
         return None
     dim = form.levels[0][2]
     c = chosen[dim]
-    if not isinstance(c, Place) and (is_whole(c, a.shape[dim]) or not isinstance(c, slice) or c.step != 1):
-        return None
-    return dim
+    span = slice(c, c + 1, 1) if isinstance(c, Place) else c
+    searched = isinstance(span, slice) and span.step == 1 and not is_whole(span, a.shape[dim])
+    return dim if searched else None
 
 
 def is_shared_outside(a: SparseTensor, chosen: list[Selection]) -> bool:
