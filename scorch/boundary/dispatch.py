@@ -124,7 +124,8 @@ def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) 
     )
     refuse_unwritable("copy_", input)
     input._val.copy_(values)
-    return writing.cleared(input)
+    _torch.write_back(input._val)
+    return input
 
 
 def filled(a: SparseTensor, value: float, dtype: torch.dtype | None = None) -> SparseTensor:
