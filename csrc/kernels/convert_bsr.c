@@ -71,18 +71,29 @@ static int result(tiling *x, bool perm)
 SC_INLINE int64_t block_of(const tiling *x, int64_t col)
 { return x->inverse ? (int64_t)((unsigned __int128)x->inverse * (uint64_t)col >> 64) : col / x->wide; }
 
+/* Elements of a lane's marks. */
+typedef struct {
+    int64_t blocks, words, tops, peaks, all;
+} marks_size;
+
+static marks_size marks_size_of(const tiling *x)
+{
+    marks_size n = {.blocks = x->cols / x->wide};
+    n.words = n.blocks / 64 + 1, n.tops = n.words / 64 + 1, n.peaks = n.tops / 64 + 1;
+    n.all = n.blocks + n.words + n.tops + n.peaks;
+    return n;
+}
+
 static marks lane_marks(const tiling *x, int lane)
 {
-    const int64_t blocks = x->cols / x->wide, words = blocks / 64 + 1, tops = words / 64 + 1,
-                  peaks = tops / 64 + 1;
-    marks m = {.word = x->table + lane * (blocks + words + tops + peaks), .peaks = peaks};
-    m.top = m.word + words, m.peak = m.top + tops;
-    m.slot = (int64_t *)(m.peak + peaks);
+    const marks_size n = marks_size_of(x);
+    marks m = {.word = x->table + lane * n.all, .peaks = n.peaks};
+    m.top = m.word + n.words, m.peak = m.top + n.tops;
+    m.slot = (int64_t *)(m.peak + n.peaks);
     return m;
 }
 
-/* Elements of a lane's marks, and of those that are bits. */
-static int64_t marks_size(const tiling *x) { return lane_marks(x, 1).word - x->table; }
+/* Bytes of those that are bits. */
 static size_t bits_size(const marks *m) { return (size_t)((uint64_t *)m->slot - m->word) * sizeof *m->word; }
 
 /* Says the word and the bit of the block of entry q, or that it has none. */
@@ -220,7 +231,7 @@ int sc_convert_csr_bsr(const sc_conversion *c)
     tiling x = tiling_of(c, &c->to->format);
     int lanes = sc_team_lanes(2 * (double)c->from->view.nval);
     x.pos = sc_convert_take(c, x.rows / x.high + 1, sizeof *x.pos);
-    x.table = sc_convert_take(c, marks_size(&x), (size_t)lanes * sizeof *x.table);
+    x.table = sc_convert_take(c, marks_size_of(&x).all, (size_t)lanes * sizeof *x.table);
     int rc = x.pos && x.table ? gather_blocks(&x, lanes) : SC_ENOMEM;
     sc_work_give(x.pos);
     sc_work_give(x.table);
