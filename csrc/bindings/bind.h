@@ -99,6 +99,8 @@ PyObject *sc_bind_readable(const sc_state *, PyObject *x);
 int sc_bind_read(const sc_state *, PyObject *x, sc_borrowed *out);
 int sc_bind_read_vector(const sc_state *, PyObject *x, sc_borrowed *out); /* the same, contiguous */
 int sc_bind_refuse(const char *what);                                     /* ValueError; -1 */
+/* pos [rows + 1], crd and values of csr, pos and crd of one index type. */
+int sc_bind_read_csr(const sc_state *, PyObject *const *x, sc_borrowed out[3]);
 /* The version counter, or -1 where torch keeps none. */
 int64_t sc_bind_version(const sc_state *, PyObject *x);
 

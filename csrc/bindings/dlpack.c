@@ -195,6 +195,18 @@ int sc_bind_read_vector(const sc_state *s, PyObject *x, sc_borrowed *out)
     return out->t.format.ndim != 1 || !out->contiguous ? sc_bind_refuse("expected contiguous vectors") : 0;
 }
 
+int sc_bind_read_csr(const sc_state *s, PyObject *const *x, sc_borrowed out[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (sc_bind_read_vector(s, x[i], &out[i])) return -1;
+    const sc_dtype index = out[0].t.dtype;
+    if ((index != SC_I32 && index != SC_I64) || index != out[1].t.dtype)
+        return sc_bind_refuse("expected pos and crd of int32, or both of int64");
+    if (out[0].n < 1 || out[1].n != out[2].n)
+        return sc_bind_refuse("expected pos of rows + 1, crd and values alike");
+    return 0;
+}
+
 int64_t sc_bind_version(const sc_state *s, PyObject *x)
 {
     PyObject *v = PyObject_GetAttr(x, s->name.version);

@@ -8,18 +8,16 @@ static int read_factor(const sc_state *s, PyObject *x, sc_kron *t, sc_factor *f)
 {
     PyObject *array[3];
     long long columns;
-    sc_borrowed pos, crd, val;
+    sc_borrowed b[3];
     if (!PyArg_ParseTuple(x, "OOOL", &array[0], &array[1], &array[2], &columns) ||
-        sc_bind_read_vector(s, array[0], &pos) || sc_bind_read_vector(s, array[1], &crd) ||
-        sc_bind_read_vector(s, array[2], &val))
+        sc_bind_read_csr(s, array, b))
         return -1;
-    const bool same = f == &t->a || (pos.t.dtype == t->itype && val.t.dtype == t->dtype);
-    const bool index = pos.t.dtype == SC_I32 || pos.t.dtype == SC_I64;
-    if (!index || !same || pos.t.dtype != crd.t.dtype || pos.n < 1 || crd.n != val.n || columns < 0)
+    const bool same = f == &t->a || (b[0].t.dtype == t->itype && b[2].t.dtype == t->dtype);
+    if (!same || columns < 0)
         return sc_bind_refuse("expected (pos, crd, values, columns) of one index type and one type");
-    if (!val.computes) return sc_bind_refuse("expected values of a type that is computed with");
-    t->itype = pos.t.dtype, t->dtype = val.t.dtype;
-    *f = (sc_factor){pos.t.view.val, crd.t.view.val, val.t.view.val, pos.n - 1, columns};
+    if (!b[2].computes) return sc_bind_refuse("expected values of a type that is computed with");
+    t->itype = b[0].t.dtype, t->dtype = b[2].t.dtype;
+    *f = (sc_factor){b[0].t.view.val, b[1].t.view.val, b[2].t.view.val, b[0].n - 1, columns};
     return 0;
 }
 

@@ -6,17 +6,13 @@
 
 static int read_matrix(const sc_state *s, PyObject *const *x, sc_ranked *r)
 {
-    sc_borrowed pos, crd, val;
-    if (sc_bind_read_vector(s, x[0], &pos) || sc_bind_read_vector(s, x[1], &crd) ||
-        sc_bind_read_vector(s, x[2], &val))
-        return -1;
-    r->itype = pos.t.dtype, r->dtype = val.t.dtype, r->rows = pos.n - 1;
-    if ((r->itype != SC_I32 && r->itype != SC_I64) || r->itype != crd.t.dtype || r->rows < 0 ||
-        crd.n != val.n || r->columns < 0)
-        return sc_bind_refuse("expected pos of rows + 1, crd and values alike, pos and crd of one type");
+    sc_borrowed b[3];
+    if (sc_bind_read_csr(s, x, b)) return -1;
+    r->itype = b[0].t.dtype, r->dtype = b[2].t.dtype, r->rows = b[0].n - 1;
+    if (r->columns < 0) return sc_bind_refuse("expected no fewer than 0 columns");
     if (r->dtype != SC_F32 && r->dtype != SC_F64 && r->dtype != SC_I32 && r->dtype != SC_I64)
         return sc_bind_refuse("expected values of float32, float64, int32 or int64");
-    r->pos = pos.t.view.val, r->crd = crd.t.view.val, r->val = val.t.view.val;
+    r->pos = b[0].t.view.val, r->crd = b[1].t.view.val, r->val = b[2].t.view.val;
     return 0;
 }
 

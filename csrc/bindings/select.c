@@ -48,19 +48,13 @@ static int read_columns(const sc_state *s, PyObject *x, sc_selection *t)
 
 static int read_matrix(const sc_state *s, PyObject *const *x, sc_selection *out)
 {
-    sc_borrowed pos, crd, val;
-    if (sc_bind_read_vector(s, x[0], &pos) || sc_bind_read_vector(s, x[1], &crd) ||
-        sc_bind_read_vector(s, x[2], &val))
-        return -1;
-    if ((pos.t.dtype != SC_I32 && pos.t.dtype != SC_I64) || pos.t.dtype != crd.t.dtype)
-        return sc_bind_refuse("expected pos and crd of int32, or both of int64");
-    out->itype = pos.t.dtype;
-    out->rows = pos.n - 1;
-    if (out->rows < 0 || crd.n != val.n)
-        return sc_bind_refuse("expected pos of rows + 1, crd and values alike");
-    out->pos = pos.t.view.val, out->crd = crd.t.view.val, out->val = val.t.view.val;
-    out->size = sc_dtype_size(val.t.dtype);
-    return (int)val.t.dtype;
+    sc_borrowed b[3];
+    if (sc_bind_read_csr(s, x, b)) return -1;
+    out->itype = b[0].t.dtype;
+    out->rows = b[0].n - 1;
+    out->pos = b[0].t.view.val, out->crd = b[1].t.view.val, out->val = b[2].t.view.val;
+    out->size = sc_dtype_size(b[2].t.dtype);
+    return (int)b[2].t.dtype;
 }
 
 /* (pos, crd, values) of what t takes, of entries; bytes: of all arrays, read and written. */

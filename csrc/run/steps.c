@@ -139,17 +139,24 @@ static int program_of(run *r, sc_stage *x, sc_tensor *in, sc_program **out, sc_e
     return SC_OK;
 }
 
-/* Result k of a step, before it runs. */
+/* Result k of a program, before it runs, in memory of this run where it is dense. */
+static int place_made(run *r, const sc_program *q, int k, const sc_tensor *in, sc_tensor *t, sc_err *err)
+{
+    const sc_spec *spec = sc_program_result(q, k);
+    *t = (sc_tensor){.format = spec->format, .dtype = spec->dtype, .itype = spec->itype};
+    sc_program_shape(q, k, in, t->view.dim);
+    return sc_format_is_dense(&t->format) ? sc_make_dense(t, take, &r->kept, err) : SC_OK;
+}
+
+/* Result k of a step, likewise; q: its program, null: a library computes it. */
 static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc_tensor *in, sc_err *err)
 {
     sc_tensor *t = &r->value[x->plan.first + k];
     if (x->plan.result[k] >= 0) return *t = r->out[x->plan.result[k]], SC_OK;
-    const sc_spec *spec = q ? sc_program_result(q, k) : &x->plan.made[k];
+    if (q) return place_made(r, q, k, in, t, err);
+    const sc_spec *spec = &x->plan.made[k];
     *t = (sc_tensor){.format = spec->format, .dtype = spec->dtype, .itype = spec->itype};
-    if (q)
-        sc_program_shape(q, k, in, t->view.dim);
-    else
-        sc_dense_shape(&x->plan.dense, t->format.ndim, in, t->view.dim);
+    sc_dense_shape(&x->plan.dense, t->format.ndim, in, t->view.dim);
     return sc_format_is_dense(&t->format) ? sc_make_dense(t, take, &r->kept, err) : SC_OK;
 }
 
@@ -340,14 +347,10 @@ static int put_back(const run *r, int k, sc_err *err)
 /* Memory for results that one nest makes dense, and the program promises otherwise. */
 static int place_whole(run *r, const sc_program *q, const sc_tensor *in, sc_err *err)
 {
-    for (int k = 0; k < r->p->nout && !err->code; k++) {
-        const sc_spec *spec = sc_program_result(q, k);
-        sc_tensor *t = &r->out[k];
-        if (!sc_format_is_dense(&spec->format) || sc_format_is_dense(&r->p->result[k].spec.format)) continue;
-        *t = (sc_tensor){.format = spec->format, .dtype = spec->dtype, .itype = spec->itype};
-        sc_program_shape(q, k, in, t->view.dim);
-        sc_make_dense(t, take, &r->kept, err);
-    }
+    for (int k = 0; k < r->p->nout && !err->code; k++)
+        if (sc_format_is_dense(&sc_program_result(q, k)->format) &&
+            !sc_format_is_dense(&r->p->result[k].spec.format))
+            place_made(r, q, k, in, &r->out[k], err);
     return err->code;
 }
 

@@ -13,7 +13,8 @@ import torch
 from .. import _torch
 from ..functions.writing import values_at
 from ..tensor.entries import same_structure
-from ..tensor.sparsetensor import CUT_OUT, HANDLERS, REMADE, SparseTensor, partwise
+from ..tensor.sparsetensor import HANDLERS, REMADE, SparseTensor, partwise
+from ..tensor.values import cut_out_as
 
 _LOST = (
     "the weight of a scorch.nn.Linear is made from its values and its pattern at each access, so this would "
@@ -88,9 +89,7 @@ def _data(a: SparseTensor) -> SparseTensor:
     """``A.data``: what is written there goes unseen by autograd, as in torch."""
     _torch.hand_out()
     made = a._like((*a._arrays()[:-1], a._val.data))
-    if not torch.compiler.is_dynamo_compiling() and CUT_OUT in a.__dict__:
-        made.__dict__[CUT_OUT] = True
-    return made
+    return made if torch.compiler.is_dynamo_compiling() else cut_out_as(made, a)
 
 
 HANDLERS[torch.Tensor.data.__get__] = _data

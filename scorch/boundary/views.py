@@ -13,6 +13,7 @@ import torch
 
 from .. import _C, _torch
 from ..tensor.sparsetensor import CUT_OUT, SparseTensor
+from ..tensor.values import cut_out_as
 from .table import HANDLERS
 
 _VIEWS = (
@@ -97,9 +98,7 @@ _detach = HANDLERS[torch.Tensor.detach]
 def _detached(input: SparseTensor) -> SparseTensor:
     """``Tensor.detach``, whose memory is that of the input."""
     made = _detach(input)
-    if not torch.compiler.is_dynamo_compiling() and CUT_OUT in input.__dict__:
-        made.__dict__[CUT_OUT] = True
-    return made
+    return made if torch.compiler.is_dynamo_compiling() else cut_out_as(made, input)
 
 
 _detached.partwise = True

@@ -47,11 +47,13 @@ def as_found(
     if not any(isinstance(y, SparseTensor) and y is not x for x, y in zip(operands, given, strict=True)):
         return None
     given = densely(given)
-    read, dense = operands_of(given), operands_of(densely(operands))
-    facts = tuple(
-        [(of_operand(x), of_operand(y), x.dim(), x.dtype) for x, y in zip(read, dense, strict=True)]
+    facts = []
+    for x, y in zip(operands, operands_of(given), strict=True):
+        kind = of_operand(y)
+        facts.append((kind, None if isinstance(x, Dynamic) else kind, y.dim(), y.dtype))
+    asked = _asked(
+        expression, names, tuple(facts), tuple(format) if isinstance(format, list) else format, schedule
     )
-    asked = _asked(expression, names, facts, tuple(format) if isinstance(format, list) else format, schedule)
     return None if asked is NotImplemented else (given, asked)
 
 

@@ -12,8 +12,8 @@ from .. import _C, _torch
 from . import rooms
 from .entries import CARRIER, build, csr_indices, entries, flat_format, rearranged
 from .format import Format, Layout, bound, is_composed, is_row_major, layout, relabelled, words_at
-from .sparsetensor import CUT_OUT, SparseTensor, core_of, known_core, sound
-from .values import apart, assemble, is_plain, needs_grad, renewed, tracked, viewed
+from .sparsetensor import SparseTensor, core_of, known_core, sound
+from .values import apart, assemble, cut_out_as, is_plain, needs_grad, renewed, tracked, viewed
 from .wrapping import fresh, wrap
 
 
@@ -232,8 +232,8 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
         kept[order] = _torch.lasting(lambda: wrap(form, [a.shape[d] for d in order], a._arrays()))
         _share(kept[order], a, order)
     made = kept[order]
-    if not _torch.is_compiling() and CUT_OUT in a.__dict__:
-        made.__dict__[CUT_OUT] = True
+    if not _torch.is_compiling():
+        cut_out_as(made, a)
     if not tracked(a):
         return made
     arrays = (*made._arrays()[:-1], a.values())

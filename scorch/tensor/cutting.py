@@ -68,38 +68,36 @@ def _cut_levels(
     return [*made, own["_val"][low:high]]
 
 
-def _cut_along(a: SparseTensor, form: Layout, chosen: list[Selection]) -> int | None:
-    """The dimension of the first level, if its coordinates are searched for what is selected; else None."""
+def _cut_along(a: SparseTensor, form: Layout, chosen: list[Selection]) -> tuple[int, slice] | None:
+    """The dimension of the first level and the coordinates that are searched for in it; None: none are."""
     if not is_tree(form) or form.levels[0][0] != "compressed":
         return None
     dim = form.levels[0][2]
     c = chosen[dim]
     span = slice(c, c + 1, 1) if isinstance(c, Place) else c
     searched = isinstance(span, slice) and span.step == 1 and not is_whole(span, a.shape[dim])
-    return dim if searched else None
+    return (dim, span) if searched else None
 
 
 def is_shared_outside(a: SparseTensor, chosen: list[Selection]) -> bool:
     """Whether what a graph picks is on the values of a in an eager call."""
-    dim = _cut_along(a, layout(a._fmt, a._ndim), chosen) if _torch.in_graph() else None
-    rest = [d for d in range(a._ndim) if d != dim]
-    return dim is not None and all(is_whole(chosen[d], a.shape[d]) for d in rest)
+    found = _cut_along(a, layout(a._fmt, a._ndim), chosen) if _torch.in_graph() else None
+    return found is not None and all(is_whole(chosen[d], a.shape[d]) for d in range(a._ndim) if d != found[0])
 
 
 def cut_first(a: SparseTensor, chosen: list[Selection]) -> tuple[SparseTensor, list[Selection]]:
     """a, cut along its first level where the coordinates of that are searched, and what is left to select."""
     form = layout(a._fmt, a._ndim)
-    dim = None if _torch.in_graph() else _cut_along(a, form, chosen)
-    if dim is None:
+    found = None if _torch.in_graph() else _cut_along(a, form, chosen)
+    if found is None:
         return a, chosen
-    c = chosen[dim]
-    span = slice(c, c + 1, 1) if isinstance(c, Place) else c
+    (dim, span), one = found, isinstance(chosen[found[0]], Place)
     shape, left, arrays = list(a.shape), list(chosen), (*sound(a)._arrays()[:-1], a.values())
     shape[dim] = span.stop - span.start
     arrays = _cut_levels(form, shape, arrays, span)
-    if isinstance(c, Place) and (below := _below_first(a, form, arrays)) is not None:
+    if one and (below := _below_first(a, form, arrays)) is not None:
         return below, left[:dim] + left[dim + 1 :]
-    left[dim] = 0 if isinstance(c, Place) else slice(0, shape[dim], 1)
+    left[dim] = 0 if one else slice(0, shape[dim], 1)
     return assemble(form, shape, arrays), left
 
 

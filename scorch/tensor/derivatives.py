@@ -13,7 +13,7 @@ import torch
 
 from .. import _C, _torch
 from .sparsetensor import SparseTensor
-from .values import of_structure, renewed, values_of, values_of_grad
+from .values import of_structure, renewed, structured, values_of, values_of_grad
 
 aten = torch.ops.aten
 
@@ -103,11 +103,7 @@ class _Read(_torch.AutogradNode):
 
     @staticmethod
     def backward(ctx, grad):
-        if grad is None:
-            return None
-        if _torch.is_legacy_batchedtensor(grad):
-            _torch.refuse_batched()
-        return of_structure(ctx.facts, grad.contiguous())
+        return None if grad is None else structured(ctx.facts, grad)
 
 
 _C.differentiate(_Function.apply, _Read.apply, _ONE, _NUMBER, _TWO)

@@ -59,12 +59,8 @@ class _Values(_torch.AutogradNode):
 
     @staticmethod
     def backward(ctx, grad):
-        if grad is None:
-            return None
-        if _torch.is_legacy_batchedtensor(grad):
-            _torch.refuse_batched()
-        grad = filled(grad, ctx.filler, 0)  # where nothing is stored functions may have infinite derivatives
-        return of_structure(ctx.structure, grad.contiguous())
+        # where nothing is stored functions may have infinite derivatives
+        return None if grad is None else structured(ctx.structure, grad, ctx.filler)
 
 
 def _detached(values: torch.Tensor) -> torch.Tensor:
@@ -233,6 +229,15 @@ def of_structure(structure: dict[str, Any], values: torch.Tensor) -> SparseTenso
     return assemble(layout(text, structure["_ndim"]), structure["_shape"], arrays)
 
 
+def structured(
+    structure: dict[str, Any], grad: torch.Tensor, filler: torch.Tensor | None = None
+) -> SparseTensor:
+    """A gradient to values as one to the SparseTensor that has them; zero where a filler is set."""
+    if _torch.is_legacy_batchedtensor(grad):
+        _torch.refuse_batched()
+    return of_structure(structure, filled(grad, filler, 0).contiguous())
+
+
 def plain_values(a: torch.Tensor) -> torch.Tensor | None:
     """The values of a themselves, each once and none of them padding, where a call on them is eager and
     nothing records, transforms, traces or validates it; else None."""
@@ -330,6 +335,13 @@ def bytes_kept(a: SparseTensor) -> dict[str, int]:
         return sum(getattr(x, "nbytes", 0) for x in arrays if id(x) not in own)
 
     return {name: size(made) for name, (_, made) in a.__dict__.get("_derived", {}).items()}
+
+
+def cut_out_as(made: SparseTensor, a: SparseTensor) -> SparseTensor:
+    """made, which has the memory of a: what is written to it is lost where that is."""
+    if CUT_OUT in a.__dict__:
+        made.__dict__[CUT_OUT] = True
+    return made
 
 
 def refuse_unwritable(name: object, a: SparseTensor) -> None:
