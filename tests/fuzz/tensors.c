@@ -534,7 +534,8 @@ static void describe(const Item *e, const char *what, const char *from, const ch
              (long long)e->c[2], what, e->v);
 }
 
-/* drops: entries whose value is zero may be missing. Zeros may be added where the levels of the result end dense. */
+/* drops: entries whose value is zero may be missing. Zeros may be added where the levels of the result end dense.
+   A result of repeated coordinates is summed here, so both sums are rounded. */
 static void compare(List *want, List *got, bool drops, const sc_format *from, const sc_format *to)
 {
     char source[400], target[400];
@@ -544,7 +545,8 @@ static void compare(List *want, List *got, bool drops, const sc_format *from, co
     for (int k = 0; k < want->n; k++) {
         const Item *e = &want->item[k], *f = find(got, e->c);
         if (!f && !(drops && e->v == 0)) describe(e, "is missing", source, target);
-        if (f && !same(sc_number_as(got->dtype, e->v), f->v)) describe(f, "another value", source, target);
+        if (f && !same(sc_number_as(got->dtype, e->v), sc_number_as(got->dtype, f->v)))
+            describe(f, "another value", source, target);
     }
     for (int k = 0; k < got->n; k++)
         if (!find(want, got->item[k].c) && !(adds && got->item[k].v == 0))
