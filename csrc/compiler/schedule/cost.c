@@ -126,10 +126,12 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
     const double all = fibre_met(c, at, n->in, level) / cost_blocks_around(c, at, n->ix),
                  e = extent(c, n->ix);
     const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
-    if (n->by) {
+    if (n->by) { /* the entries of a tile are found here, for all loops inside whose turns they are */
         at->tile[id] = n->by;
+        c->time += at->trips * (f * c->m.entry + c->m.leave);
         return fmax(1, f / n->by);
     }
+    const bool found = n->unroll && at->tile[id];
     const double share = share_met(c, at, n->in, level, f);
     at->tile[id] = 0;
     at->known.level[id]++;
@@ -152,7 +154,7 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         vector_suits(n, bound_around(at)) && !nest_vector_picks(n); /* what is picked comes one by one */
     const double steps = batch ? f / in_step(c, n->in, level) : f;
     const double turns = vector ? fmax(1, f / lanes(c)) : steps;
-    c->time += at->trips * (batch ? steps * c->m.dense : turns * c->m.entry + c->m.leave);
+    if (!found) c->time += at->trips * (batch ? steps * c->m.dense : turns * c->m.entry + c->m.leave);
     return turns;
 }
 
@@ -521,7 +523,7 @@ void cost_convert(Prog *p, Tensor *t, const sc_format *to)
         if (!from.positions[l] || !sc_kind_of(&to->level[l])->crd) continue;
         guess.positions[l] = 0;
         const double share = positions(&c, &from, l) / positions(&c, &guess, l);
-        t->positions[l] = (uint8_t)lround(log2(fmax(1, positions(&c, t, l) * fmin(1, share))));
+        t->positions[l] = (uint8_t)ceil(log2(fmax(1, positions(&c, t, l) * fmin(1, share))));
     }
 }
 
