@@ -441,6 +441,33 @@ def test_graphs_choose_the_height_of_blocks(name, height):
     assert made[9].tolist() == found[3].tolist() == [height, 0, 0, 0]
 
 
+@pytest.mark.parametrize(
+    "kind", ("one mask", "a slice of one", "a dense one made twice", "values that are trained")
+)
+def test_graphs_of_several_layers_attend_by_one_mask(kind):
+    mask = scorch.sparse(torch.ones(9, 9).tril())
+    if kind == "values that are trained":
+        mask.requires_grad_()
+
+    def f(q, scores):
+        for _ in range(3):
+            by = mask
+            if kind == "a slice of one":
+                by = mask[:7, :7]
+            elif kind == "a dense one made twice":
+                by = scorch.dynamic(scores > 0)
+            q = scorch.attention(q, q, q, by)
+        return q
+
+    n = 7 if kind == "a slice of one" else 9
+    q, scores = torch.randn(n, 4, requires_grad=True), torch.eye(9) + torch.randn(9, 9)
+    inputs = [q, mask] if mask.requires_grad else [q]
+    found, wanted = torch.compile(f, fullgraph=True)(q, scores), f(q, scores)
+    torch.testing.assert_close(found, wanted)
+    for a, b in zip(*(torch.autograd.grad(y.sin().sum(), inputs) for y in (found, wanted)), strict=True):
+        torch.testing.assert_close(a.to_dense(), b.to_dense())
+
+
 @pytest.mark.parametrize("how", ("compiled", "exported"))
 def test_graphs_take_rows_together_that_are_alike(made, how):
     class Model(torch.nn.Module):

@@ -30,7 +30,7 @@ def _fake_part(like, lead, size=_torch.unknown_size):
     )
 
 
-def _fake_mask(format, structure, values, shape, wide, additive, places, recorded):
+def _fake_mask(format, structure, values, shape, wide, additive, places, recorded, apart=None):
     lead = [1, 1, *shape[:-2]][-2:]
     of_turned = _torch.unknown_size if recorded else lambda: 0
     scaled = places or values.dtype != torch.bool  # the others are all one
@@ -44,17 +44,21 @@ def _fake_mask(format, structure, values, shape, wide, additive, places, recorde
     return [*mask, val, orders[0], *turned, orders[1], heights, place]
 
 
-def _fake_found(mask, rows, columns):
+def _fake_found(mask, rows, columns, apart=None):
     return [*_fake_part(mask, mask.shape[:1]), mask.new_empty(4, dtype=torch.int64)]
 
 
 operator(
     "attention_mask(str format, Tensor[] structure, Tensor values, SymInt[] shape, bool wide, bool additive, "
-    "bool places, bool recorded) -> Tensor[]",
+    "bool places, bool recorded, Tensor? apart=None) -> Tensor[]",
     met,
     _fake_mask,
 )
-operator("attention_found(Tensor mask, SymInt rows, SymInt columns) -> Tensor[]", listed, _fake_found)
+operator(
+    "attention_found(Tensor mask, SymInt rows, SymInt columns, Tensor? apart=None) -> Tensor[]",
+    listed,
+    _fake_found,
+)
 _MASK = torch.ops.scorch.attention_mask.default
 
 
@@ -315,7 +319,7 @@ def _batched(op: Callable, dense: int) -> Callable:
     return rule
 
 
-def _batched_mask(info, in_dims, format, structure, values, shape, wide, zeros, places, recorded):
+def _batched_mask(info, in_dims, format, structure, values, shape, wide, zeros, places, recorded, apart=None):
     """Of a batch of values there is one structure."""
     if any(d is not None for d in in_dims[1] or ()):
         raise NotImplementedError("vmap over the structure of a mask: only q, k, v and values can be batched")

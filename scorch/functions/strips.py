@@ -136,7 +136,16 @@ def _is_scattered(x: torch.Tensor) -> bool:
     return _cheapest(_words(some, *some.shape[1:])[1]) == 1
 
 
-def listed(x: torch.Tensor, n: int, m: int) -> list[torch.Tensor]:
+def _apart() -> torch.Tensor:
+    """An argument that no other call has, so that two nodes of a graph do not become one.
+
+    The strides of pos are of sizes that nobody knows, and torch would go on asking for those of the call that
+    is gone. What is empty it takes for another each time.
+    """
+    return torch.empty(0, device="cpu")
+
+
+def listed(x: torch.Tensor, n: int, m: int, apart: torch.Tensor | None = None) -> list[torch.Tensor]:
     """pos, crd, bits and heights of dense masks [n, m] of truth values, or of tiles."""
     if x.shape[1:] == (n, m) and _is_scattered(x):
         rows = sparse(x.reshape(-1, m), "csr", index_dtype=torch.int32)
@@ -156,7 +165,9 @@ def found(mask: Dynamic) -> Strips | None:
     batch, heads = [1, 1, *x.shape[:-2]][-2:]
     n, m = mask.mask_shape()[-2:]
     x = x.reshape(batch * heads, *x.shape[-2:])
-    pos, crd, bits, of_them = (torch.ops.scorch.attention_found if traced else listed)(x, n, m)
+    pos, crd, bits, of_them = (
+        torch.ops.scorch.attention_found(x, n, m, _apart()) if traced else listed(x, n, m)
+    )
     made = _alone(pos.view(batch, heads, pos.shape[1]), crd, bits, torch.empty(0, device="cpu"), 0)
     return made._replace(heights=of_them)
 
@@ -335,7 +346,8 @@ def _strips_in_graph(mask: SparseTensor, kind: _Kind, inputs: Sequence[torch.Ten
     *structure, values = [a.detach() if a.requires_grad else a for a in mask._arrays()]
     # What is exported may be differentiated by whoever loads it.
     recorded = needs_grad(*inputs) or _torch.in_transform() or torch.compiler.is_exporting()
-    made = torch.ops.scorch.attention_mask(mask._fmt, structure, values, list(mask.shape), *kind, recorded)
+    given = mask._fmt, structure, values, list(mask.shape), *kind, recorded, _apart()
+    made = torch.ops.scorch.attention_mask(*given)
     found = Strips(*made[:5], tuple(made[5:9]), made[9])
     return _placed(found, made[10], mask.values()) if kind[2] else found
 
@@ -349,6 +361,7 @@ def met(
     additive: bool,
     places: bool,
     recorded: bool,
+    apart: torch.Tensor | None = None,
 ) -> list[torch.Tensor]:
     """The strips of the mask that has these arrays, and the place in val of each entry: arrays of their own,
     as graphs use memory again.
