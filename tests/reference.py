@@ -117,7 +117,7 @@ class Reference:
         factor, product = above in PRODUCT, e[0] in PRODUCT
         if e[0] == "num" or (generate.is_access(e) and factor):
             return self._term(e)
-        whole = e[0] in SUM and above not in (*PRODUCT, *SUM, "neg")
+        whole = e[0] in (*SUM, "neg") and above not in (*PRODUCT, *SUM, "neg")
         spread = {i for i in self._only_in(e) - self.spread if _is_sum_over(e, i)} if whole else set()
         closes = (product or generate.is_access(e)) and not factor
         here = {i for i in self.spread if _sums_here(e, i)} if closes else set()

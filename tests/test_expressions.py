@@ -248,6 +248,23 @@ def test_a_sum_in_a_product_is_summed_as_it_is_without():
     assert scorch.evaluate("s = max(A[i,j] - D[i,j], b[j]) / 2", A=A, D=D, b=B[0]) == best.sum() / 2
 
 
+@pytest.mark.parametrize(
+    "text", ("A[i,k] + v[k]", "A[i,k] / b[i] - v[k]", "A[i,k]", "relu(A[i,k])", "(A[i,k] + v[k]) * b[i]")
+)
+@pytest.mark.parametrize("around", ("%s", "relu(%s)", "b[i] * (%s)"))
+def test_a_sum_with_a_minus_in_front_is_summed_as_it_is_without(text, around):
+    A, v, b = torch.rand(3, 4) - 0.5, torch.rand(4) - 0.5, torch.rand(3) + 0.5
+
+    def value(minus, A):
+        right = around % minus % text
+        operands = {name: x for name, x in {"A": A, "v": v, "b": b}.items() if f"{name}[" in right}
+        return torch.as_tensor(scorch.evaluate(f"R[i] = {right}", **operands))
+
+    for x in (A, scorch.sparse(A.relu())):
+        torch.testing.assert_close(value("-(%s)", x), value("-1 * (%s)", x))
+        torch.testing.assert_close(value("neg(%s)", x), value("-1 * (%s)", x))
+
+
 def test_a_term_is_summed_where_it_would_be_by_itself():
     """Products inside of the quotient that a sum is taken of are not summed once more."""
     A, x, y = torch.rand(3, 4).double(), torch.rand(3).double(), torch.rand(3).double()

@@ -224,7 +224,8 @@ static Expr *sum_products(SumScope *s, Expr *e, Op above)
     if (e->op == O_CONST) return e;
     if (e->op == O_ACCESS || e->op == O_STORED) return factor ? e : close_product(s, e);
     if (in_product(e)) return factor ? sum_operands(s, e) : sum_whole(s, e);
-    const uint32_t spread = in_sum(e) && !factor && !term ? spread_over(s, e) & ~s->spread : 0;
+    const bool whole = (in_sum(e) || e->op == O_NEG) && !factor && !term;
+    const uint32_t spread = whole ? spread_over(s, e) & ~s->spread : 0;
     s->spread |= spread;
     e = sum_operands(s, e);
     s->spread &= ~spread;
