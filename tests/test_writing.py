@@ -216,6 +216,14 @@ def test_a_triangle_drops_what_is_no_number():
         assert torch.equal(scorch.sparse(dense, "csr").tril_().to_dense(), dense.tril())
 
 
+def test_a_number_is_written_as_a_whole():
+    a = scorch.sparse(torch.tensor([-2.0]), "dense").squeeze()
+    a[()] *= 2
+    assert a.to_dense() == -4
+    a[()] = -a[()]
+    assert a.to_dense() == 4
+
+
 NOTHING = torch.zeros(0, 6, dtype=torch.long)
 COPIES = {
     "repeat": lambda a: a.repeat(1, 1),

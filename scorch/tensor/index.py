@@ -354,7 +354,7 @@ def _assigned(
     value: object, shape: Sequence[int], there: torch.Tensor, dtype: torch.dtype
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What is written to the places [ndim, n] of a part, and whether all others would stay zero."""
-    if isinstance(value, SparseTensor) and tuple(value.shape) == tuple(shape):
+    if isinstance(value, SparseTensor) and tuple(value.shape) == tuple(shape) != ():
         given, nonzero = lookup(value, tuple(there)), entries(value).values.count_nonzero()
     else:
         whole = _torch.as_tensor(value.to_dense() if isinstance(value, SparseTensor) else value, dtype=dtype)
