@@ -35,6 +35,24 @@ PARTS = {
     "unsqueeze": lambda a: a.unsqueeze(0),
     "unflatten": lambda a: a.unflatten(0, (2, 2)),
     "unfold": lambda a: a.unfold(0, 2, 2),
+    "reshape": lambda a: a.reshape(2, 8),
+    "reshape, its own shape": lambda a: a.reshape(4, 4),
+    "reshape, three dimensions": lambda a: a.reshape(2, 2, 4),
+    "reshape_as": lambda a: a.reshape_as(torch.ones(8, 2)),
+    "flatten": lambda a: a.flatten(),
+    "flatten, one dimension": lambda a: a.flatten(1),
+    "ravel": lambda a: a.ravel(),
+    "squeeze": lambda a: a.squeeze(),
+    "contiguous": lambda a: a.contiguous(),
+    "the transpose of the transpose, contiguous": lambda a: a.T.T.contiguous(),
+    "reshaped rows": lambda a: a[1:3].reshape(8),
+}
+COPIES = {  # of memory of their own where they are dense, too
+    "the transpose, contiguous": lambda a: a.T.contiguous(),
+    "the transpose, reshaped": lambda a: a.T.reshape(2, 8),
+    "the transpose, flattened": lambda a: a.T.flatten(),
+    "expanded, contiguous": lambda a: a.expand(2, 4, 4).contiguous(),
+    "F.embedding": lambda a: torch.nn.functional.embedding(torch.tensor([[0, 1], [1, 2]]), a),
 }
 WRITES = {
     "mul_": lambda x: x.mul_(3),
@@ -61,6 +79,22 @@ def test_what_is_written_to_a_part_arrives_or_is_refused(fmt, part):
         assert "a view in torch, is a copy here" in str(error) and "clone()" in str(error)
         wanted = DENSE
     assert torch.equal(a.to_dense(), wanted)
+
+
+@pytest.mark.parametrize("fmt", ("csr", "csc", "coo", "bsr(2,2)", "bitmask", "hyb(2,2)"))
+@pytest.mark.parametrize("copy", COPIES)
+def test_what_torch_copies_is_written_to_alone(fmt, copy):
+    a = scorch.sparse(DENSE, fmt)
+    made, wanted = COPIES[copy](a), 3 * COPIES[copy](DENSE)
+    assert torch.equal(made.mul_(3).to_dense(), wanted) and torch.equal(a.to_dense(), DENSE)
+
+
+def test_a_contiguous_tensor_is_itself():
+    a = scorch.sparse(DENSE)
+    assert a.contiguous() is a and (b := a * 2).contiguous() is b
+    w = scorch.sparse(DENSE).requires_grad_()
+    (w.T.contiguous() @ torch.arange(4.0)).sum().backward()
+    assert torch.equal(w.grad.to_dense(), (DENSE != 0) * torch.arange(4.0)[:, None])
 
 
 def test_rows_of_csr_and_columns_of_csc_share_memory():

@@ -228,7 +228,7 @@ _put_any(_with_out(join.vstack), "row_stack")
 _put_any(rearrange.reshape_as, "reshape_as")
 _put(lambda input: rearrange.flip(input, 0), "flipud")
 _put(lambda input: rearrange.flip(input, 1), "fliplr")
-_put(lambda input: rearrange.flatten(input), "ravel")
+_put(partwise(lambda input: rearrange.flatten(input)), "ravel")
 _put(
     lambda A, *, offset=0, dim1=-2, dim2=-1: rearrange.diagonal(A, offset, dim1, dim2),
     "diagonal", homes=(torch.linalg,),

@@ -12,14 +12,15 @@ from collections.abc import Callable
 import torch
 
 from .. import _C, _torch
-from ..tensor.sparsetensor import CUT_OUT, SparseTensor
-from ..tensor.values import cut_out_as
+from ..tensor.sparsetensor import CUT_OUT, TURNED, SparseTensor
+from ..tensor.values import cut_out_as, unmarked
 from .table import HANDLERS
 
 _VIEWS = (
     "select narrow unbind chunk tensor_split split split_with_sizes vsplit hsplit dsplit diagonal squeeze "
     "unsqueeze unflatten unfold movedim moveaxis expand broadcast_to view view_as expand_as"
 )
+_RESHAPING = "reshape reshape_as flatten ravel"  # views, unless dimensions are in another order
 
 
 def _is_lost(a: SparseTensor, part: SparseTensor) -> bool:
@@ -39,7 +40,7 @@ def _noted(a: SparseTensor, made: object) -> object:
     return made
 
 
-def _viewing(handler: Callable) -> Callable:
+def _viewing(handler: Callable, reshapes: bool) -> Callable:
     """The handler of a function whose results are views of its first argument in torch."""
     partwise = getattr(handler, "partwise", False)
 
@@ -48,11 +49,10 @@ def _viewing(handler: Callable) -> Callable:
         a = args[0] if args else kwargs.get(name)
         if not isinstance(a, SparseTensor) or torch.compiler.is_dynamo_compiling():
             return handler(*args, **kwargs)
-        if partwise:
-            return _noted(a, handler(*args, **kwargs))
-        whole = a._whole()  # which is a copy of a composed one
+        copied = reshapes and TURNED in a.__dict__
+        whole = a.contiguous() if copied else a if partwise else a._whole()  # a copy of a composed one
         made = handler(whole, *args[1:], **kwargs) if args else handler(**kwargs | {name: whole})
-        return _noted(a, made)
+        return unmarked(made) if copied else _noted(a, made)
 
     called.__wrapped__ = getattr(handler, "__wrapped__", handler)
     called.partwise = True
@@ -88,10 +88,10 @@ def _part(a: torch.Tensor, index: object) -> torch.Tensor:
 
 _part.partwise = True
 HANDLERS[torch.Tensor.__getitem__] = _part
-for _name in _VIEWS.split():
+for _name in f"{_VIEWS} {_RESHAPING}".split():
     for _home in (torch, torch.Tensor):
         if (_f := getattr(_home, _name, None)) in HANDLERS:
-            HANDLERS[_f] = _viewing(HANDLERS[_f])
+            HANDLERS[_f] = _viewing(HANDLERS[_f], _name in _RESHAPING.split())
 _detach = HANDLERS[torch.Tensor.detach]
 
 

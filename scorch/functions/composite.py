@@ -17,6 +17,7 @@ from .. import _torch
 from ..tensor.entries import same_structure
 from ..tensor.index import axes, axis, index_select, tensor_split
 from ..tensor.sparsetensor import SparseTensor, partwise, rank
+from ..tensor.values import unmarked
 from .products import einsum
 from .running import beside_dense
 from .writing import written
@@ -77,7 +78,7 @@ def sum_to_size(
     if new < 0 or any(n not in (1, m) for n, m in pairs):
         raise ValueError(f"sum_to_size: {list(input.shape)} does not sum to {list(wanted)}")
     gone = [*range(new), *[new + d for d, (n, m) in enumerate(pairs) if n != m]]
-    return torch.sum(input, gone, keepdim=True).reshape(wanted) if gone else input
+    return unmarked(torch.sum(input, gone, keepdim=True).reshape(wanted)) if gone else input
 
 
 def repeat_interleave(

@@ -12,7 +12,7 @@ from .. import _C, _torch
 from . import rooms
 from .entries import CARRIER, build, csr_indices, entries, flat_format, rearranged
 from .format import Format, Layout, bound, is_composed, is_row_major, layout, relabelled, words_at
-from .sparsetensor import SparseTensor, core_of, known_core, sound
+from .sparsetensor import TURNED, SparseTensor, core_of, known_core, sound
 from .values import apart, assemble, cut_out_as, is_plain, needs_grad, renewed, tracked, viewed
 from .wrapping import fresh, wrap
 
@@ -218,6 +218,15 @@ def _is_untouched(made: SparseTensor, a: SparseTensor) -> bool:
     return made._val is a._val and not _torch.any_requires_grad(made)
 
 
+def _turn(made: SparseTensor, a: SparseTensor, order: tuple[int, ...]) -> SparseTensor:
+    """made, which is a in this order of dimensions, with the order that both come to."""
+    before = a.__dict__.get(TURNED, range(a._ndim))
+    after = tuple(before[d] for d in order)
+    if after != tuple(range(a._ndim)):
+        made.__dict__[TURNED] = after
+    return made
+
+
 def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     """Dimensions in another order: the arrays stay, their dimensions are relabelled."""
     n = a._ndim
@@ -231,6 +240,7 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
         form = layout(relabelled(a._fmt, n, order), n)
         kept[order] = _torch.lasting(lambda: wrap(form, [a.shape[d] for d in order], a._arrays()))
         _share(kept[order], a, order)
+        _turn(kept[order], a, order)
     made = kept[order]
     if not _torch.is_compiling():
         cut_out_as(made, a)
@@ -240,4 +250,4 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     computed = assemble(layout(made._fmt, n), made.shape, arrays)
     if _C.plain() and not is_composed(made._fmt):
         computed.__dict__["_core"] = core_of(made)
-    return computed
+    return computed if _torch.is_compiling() else _turn(computed, a, order)

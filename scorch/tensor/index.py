@@ -37,7 +37,7 @@ from .format import layout
 from .matrices import select_matrix, selects
 from .picking import picked
 from .sparsetensor import SINGLE, SparseTensor, partwise, sound
-from .values import apart, assemble, needs_grad, refuse_unwritable
+from .values import apart, assemble, needs_grad, refuse_unwritable, unmarked
 
 # ---- what an index says ----
 _MASKS = (torch.bool, torch.uint8)  # uint8 as torch has it, of old
@@ -154,8 +154,10 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     given = [item for item in items if item is not None]
     chosen = [as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
     tensors = [c for c in chosen if isinstance(c, torch.Tensor)]
-    if given and len(given) == len(items) and not any(isinstance(c, slice) for c in chosen):
-        return lookup(a, tuple(_torch.as_tensor(c) for c in chosen))
+    named = given and not any(isinstance(c, slice) for c in chosen)
+    if named and (len(given) == len(items) or not tensors):
+        found = lookup(a, tuple(_torch.as_tensor(c) for c in chosen))
+        return _insert(found, [item if item is None else 0 for item in items])
     if len(tensors) > 1:
         raise NotImplementedError(
             "indexing with several tensors: index one dimension at a time, or give an index tensor for every "
@@ -459,7 +461,7 @@ def embedding(
             "embedding: expected no padding_idx and no scale_grad_by_freq for a table that requires a "
             "gradient: leave them out, and change the rows of its grad after backward"
         )
-    return index_select(weight, 0, input.reshape(-1)).reshape((*input.shape, weight.shape[1]))
+    return unmarked(index_select(weight, 0, input.reshape(-1)).reshape((*input.shape, weight.shape[1])))
 
 
 def _is_of(input: SparseTensor, mask: torch.Tensor) -> bool:

@@ -20,7 +20,7 @@ from .index import axis, select_all
 from .making import of_torch, sparse
 from .matrices import joined, joins, lists_in_a_row
 from .sparsetensor import SparseTensor, rank
-from .values import assemble, in_a_row, tracked
+from .values import assemble, in_a_row, tracked, unmarked
 
 
 def common_types(tensors: Sequence[torch.Tensor]) -> tuple[torch.dtype, torch.dtype]:
@@ -67,7 +67,7 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
                 f"cat: expected shapes that agree but in dimension {dim}, got {shapes[0]} and {own}"
             )
     if first._ndim == 2 and all(t._fmt == "csc" for t in tensors):
-        return cat([t.T for t in tensors], 1 - dim).T
+        return unmarked(cat([t.T for t in tensors], 1 - dim).T)
     shape = (*before, sum([own[dim] for own in shapes]), *after)
     if dim == 0 and first._ndim and _are_lists(tensors):
         return lists_in_a_row(tensors, shape, (dtype, index), False)

@@ -153,11 +153,11 @@ def reshapes(a: SparseTensor, shape: Sequence[int]) -> bool:
 
 
 def reshaped(a: SparseTensor, shape: Sequence[int]) -> SparseTensor:
-    """Such a matrix, its entries in as many places of another shape."""
+    """Such a matrix, its values in as many places of another shape."""
     pos, crd, values = _arrays(a)
     index = fitting_index(pos.dtype, shape, crd.shape[0])
     structure = _C.reshaped(pos.to(index), crd.to(index), a._shape[1], *shape)
-    return _matrix("csr", shape, (*structure, values.clone()))
+    return _matrix("csr", shape, (*structure, values))
 
 
 def joins(tensors: Sequence[SparseTensor]) -> bool:

@@ -35,24 +35,24 @@ from .format import fills, is_row_major, layout
 from .index import axes, axis, index_select, narrow, select_all
 from .join import as_sparse, cat, common_types
 from .matrices import diagonal_from, reorders, reshaped, reshapes, selects, triangle, widened
-from .sparsetensor import SparseTensor, rank
-from .values import apart, assemble, plain_values
+from .sparsetensor import SparseTensor, partwise, rank
+from .values import apart, assemble, plain_values, unmarked
 from .wrapping import fresh
 
 
 # ---- the same entries under other coordinates ----
 def _reshaped(a: SparseTensor, shape: Sequence[int], format: str) -> torch.Tensor:
+    a = a._whole()
     if format == "csr" and reshapes(a, shape):
         return reshaped(a, shape)
     e = entries(a)
-    copied = _torch.in_graph() and a._fmt == format == "csr"  # as reshaped does
-    values = e.values.clone() if copied else e.values
-    e = Entries(tuple(shape), unravel(ravel(e.indices, e.shape), shape), values)
+    e = Entries(tuple(shape), unravel(ravel(e.indices, e.shape), shape), e.values)
     made = build(e, format, a.index_dtype)
-    shared = is_row_major(a._fmt, a._ndim) and not copied and (a._fmt, format) != ("csr", "coo")  # outside
-    return apart(made) if shared and _torch.in_graph() else made
+    stays = a._fmt == "csr" and format in ("csr", "coo")  # in a graph too
+    return apart(made) if is_row_major(a._fmt, a._ndim) and not stays and _torch.in_graph() else made
 
 
+@partwise
 def reshape(
     input: SparseTensor, *extents: int | Sequence[int], shape: Sequence[int] | None = None
 ) -> torch.Tensor:
@@ -78,6 +78,7 @@ def reshape_as(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return input.reshape(tuple(other.shape))
 
 
+@partwise
 def flatten(input: SparseTensor, start_dim: int = 0, end_dim: int = -1) -> torch.Tensor:
     """``torch.flatten``."""
     lo, hi = axis(start_dim, input._ndim), axis(end_dim, input._ndim)
@@ -85,6 +86,7 @@ def flatten(input: SparseTensor, start_dim: int = 0, end_dim: int = -1) -> torch
     return reshape(input, (*input.shape[:lo], merged, *input.shape[hi + 1 :]))
 
 
+@partwise
 def unflatten(input: SparseTensor, dim: int, sizes: Sequence[int]) -> torch.Tensor:
     """``torch.unflatten``."""
     dim, sizes = axis(dim, input._ndim), list(sizes)
@@ -94,6 +96,7 @@ def unflatten(input: SparseTensor, dim: int, sizes: Sequence[int]) -> torch.Tens
     return reshape(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
 
 
+@partwise
 def squeeze(input: SparseTensor, *dims: int, dim: int | Sequence[int] | None = None) -> torch.Tensor:
     """``torch.squeeze``."""
     n = input._ndim
@@ -102,7 +105,7 @@ def squeeze(input: SparseTensor, *dims: int, dim: int | Sequence[int] | None = N
     if not gone:
         return input
     kept = [d for d in range(n) if d not in gone]
-    return _under(input, [input.shape[d] for d in kept], kept)
+    return _under(input._whole(), [input.shape[d] for d in kept], kept)
 
 
 def _under(a: SparseTensor, shape: Sequence[int], dims: Sequence[int | None]) -> torch.Tensor:
@@ -265,7 +268,7 @@ def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
     like = input if isinstance(input, SparseTensor) else other
     if all(selects(x) and x.dtype in COMPUTED for x in pair) and not _torch.in_transform():
         if like._fmt == "csc":
-            return kron(*[x.convert("csc").T for x in pair]).T
+            return unmarked(kron(*[x.convert("csc").T for x in pair]).T)
         made, format = _kron_rows(*[x.convert("csr") for x in pair]), kept_format(like, range(2))
         return made.convert(fitting(format, made.shape))
     a, b = map(entries, pair)

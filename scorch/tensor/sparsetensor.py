@@ -33,6 +33,7 @@ else:
 MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)  # products: A @ x, x @ A, x @ A.T, A.T @ x
 Block = tuple[int, int]  # rows and columns of blocks
 CUT_OUT = "_cut_out"  # marks a part that torch has as a view, and that is a copy here
+TURNED = "_turned"  # the order of the dimensions of one that is not contiguous where it is dense
 REMADE = "_remade"  # marks a tensor that its owner makes anew at each access
 HANDLERS: dict = {}  # torch function -> what it means here; filled by boundary/table.py
 ALONE: set = set()  # those of them that are functions of one tensor's values, and zero at zero
@@ -182,7 +183,8 @@ class SparseTensor(_Tensor):
     def _is_param(self, value: builtins.bool) -> None:
         """What torch.nn.Parameter says; dynamo cannot trace a step over a parameter of dynamic lengths."""
         self.__dict__["_is_param"] = value
-        self.__dict__.pop(CUT_OUT, None)  # a parameter stands for itself
+        for mark in (CUT_OUT, TURNED):  # a parameter stands for itself
+            self.__dict__.pop(mark, None)
         for array in self._arrays():
             _torch.unmark_dynamic(array)
 
@@ -651,8 +653,10 @@ class SparseTensor(_Tensor):
         return self.to("cuda")
 
     def contiguous(self, memory_format: torch.memory_format = torch.contiguous_format) -> SparseTensor:
-        """Itself."""
-        return self
+        """Itself; of a transpose, and of a part that is a copy, one with values of its own."""
+        if is_dynamo_compiling() or not {CUT_OUT, TURNED} & self.__dict__.keys():
+            return self
+        return self._with_values(self.values().clone())
 
     def float(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """With float32 values."""

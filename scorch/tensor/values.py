@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 from .. import _C, _torch
 from . import rooms
 from .format import Layout, is_composed, layout, pads, repeats
-from .sparsetensor import CUT_OUT, SparseTensor, core_of, rank
+from .sparsetensor import CUT_OUT, TURNED, SparseTensor, core_of, rank
 from .wrapping import wrap
 
 
@@ -341,6 +341,13 @@ def cut_out_as(made: SparseTensor, a: SparseTensor) -> SparseTensor:
     """made, which has the memory of a: what is written to it is lost where that is."""
     if CUT_OUT in a.__dict__:
         made.__dict__[CUT_OUT] = True
+    return made
+
+
+def unmarked(made: torch.Tensor) -> torch.Tensor:
+    """made, which a function that makes parts has made of a tensor that nobody else has."""
+    for mark in () if torch.compiler.is_dynamo_compiling() else (CUT_OUT, TURNED):
+        made.__dict__.pop(mark, None)
     return made
 
 
