@@ -48,6 +48,8 @@ FUNCTIONS = {
     "kl_div": lambda a: F.kl_div(Y.log_softmax(1), a, reduction="batchmean"),
     "kl_div of scores": lambda a: F.kl_div(a, Y.softmax(1), reduction="none"),
     "kl_div of logarithms": lambda a: F.kl_div(a, Y.log_softmax(1), log_target=True),
+    "lerp": lambda a: torch.lerp(a, a.T * 2, 0.7),
+    "lerp by weights": lambda a: torch.lerp(a, Y, a),
     "dropout1d": lambda a: F.dropout1d(a, 0.3),
     "dropout2d": lambda a: F.dropout2d(a.reshape(2, 3, 6), 0.3),
     "dropout3d": lambda a: F.dropout3d(a.reshape(2, 3, 3, 2, 1), 0.3),
@@ -67,6 +69,17 @@ def test_numbers_and_gradients(name):
         grad = a.grad.to_dense() if scorch.is_sparse(a) else torch.where(dense != 0, a.grad, 0)
         found.append((y.detach(), grad))
     assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", (torch.float32, torch.float16))
+def test_lerp_rounds_as_torch_does(kind):
+    a = torch.tensor([[6e4, 1, 0, -torch.inf, 2, 0], [0, 3, 0, 1, 0.1, 0]], dtype=kind)
+    b = torch.tensor([[-6e4, 3, 2, 0, 0.1, 0], [1e-3, 0, 0, 1, 7, 0]], dtype=kind)
+    for weight in (0.3, 0.5, 1.0, torch.tensor(0.7, dtype=kind), torch.linspace(0, 1, 6).to(kind)):
+        mixed = [torch.lerp(scorch.sparse(a), b, weight), torch.lerp(a, scorch.sparse(b), weight)]
+        both = [torch.lerp(scorch.sparse(a), scorch.sparse(b, f), weight) for f in ("csr", "coo", "csc")]
+        for made in (*mixed, *(x.to_dense() for x in both)):
+            assert_close(made, torch.lerp(a, b, weight), rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("index", (torch.int32, torch.int64))

@@ -51,11 +51,11 @@ def where(condition: torch.Tensor, input: object = None, other: object = None) -
     if isinstance(condition, SparseTensor) and condition.dtype != torch.bool:
         raise TypeError(f"where: expected a condition of bool, got {condition.dtype}")
     if _is_zero(other) and (_is_zero(input) or isinstance(condition, SparseTensor)):
-        return _joined(torch.where, operands)
+        return joined(torch.where, operands)
     return torch.where(*(x.to_dense() if isinstance(x, SparseTensor) else x for x in operands))
 
 
-def _joined(f: Callable, operands: Sequence[object]) -> torch.Tensor:
+def joined(f: Callable, operands: Sequence[object]) -> torch.Tensor:
     """f of operands at all places where one of the SparseTensors among them stores a value."""
     owners = [x for x in operands if isinstance(x, SparseTensor)]
     plain = all(isinstance(x, SparseTensor) or is_scalar(x) for x in operands)

@@ -16,8 +16,10 @@ import torch.nn.functional as F
 from .. import _torch
 from ..tensor.entries import same_structure
 from ..tensor.index import axes, axis, index_select, tensor_split
+from ..tensor.making import of_torch
 from ..tensor.sparsetensor import SparseTensor, partwise, rank
 from ..tensor.values import unmarked
+from .choose import joined
 from .products import einsum
 from .running import beside_dense
 from .writing import written
@@ -235,7 +237,10 @@ def lerp(input: torch.Tensor, end: torch.Tensor, weight: Number | torch.Tensor) 
     """``torch.lerp``."""
     if not input.dtype.is_floating_point:
         raise TypeError(f"lerp: expected a floating point type, got {input.dtype}: convert it first")
-    return input + weight * (end - input)
+    given = [*map(of_torch, (input, end, weight))]
+    if isinstance(given[0], SparseTensor) and isinstance(given[1], SparseTensor):
+        return joined(torch.lerp, given)  # torch's own, which counts from the end where that is nearer
+    return torch.lerp(*(x.to_dense() if isinstance(x, SparseTensor) else x for x in given))
 
 
 def _added(f: Callable, name: str) -> Callable:
