@@ -1,5 +1,7 @@
 """Gradients that are zeros without memory, as torch has for derivatives of signs."""
 
+from functools import partial
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -87,6 +89,15 @@ def test_of_what_is_empty_or_constant():
     A, B = scorch.sparse(torch.zeros(5, 0, 10)).requires_grad_(), scorch.sparse(torch.eye(3)).requires_grad_()
     for made in (A.flip(0), A.roll(1, 0), A.repeat(1, 1, 2), F.pad(A, (1, 1), value=1), torch.fill(A, 0)):
         assert made.requires_grad
+    none = torch.zeros(0, 2, dtype=torch.long)
+    for made in (A.prod(1), A.prod(1, keepdim=True), torch.gather(A, 0, none), torch.gather(B, 0, none)):
+        assert made.requires_grad and torch.equal(made, torch.ones_like(made))
+    source, empty = torch.ones(3, 3, requires_grad=True), scorch.sparse(torch.zeros(0, 3))
+    writes = (torch.scatter, torch.scatter_add, partial(torch.scatter_reduce, reduce="sum"))
+    written = [f(B.detach(), 0, none, src=source) for f in writes]
+    for made in (*written, empty ** source[:0], torch.where(empty == 1, source[:0], 0)):
+        (grad,) = torch.autograd.grad(made.sum(), source)
+        assert torch.equal(grad, torch.zeros(3, 3))
     for made in (torch.fill(B, 0), torch.fill(B, 2), torch.linalg.matrix_power(B, 0)):
         (grad,) = torch.autograd.grad(made.sum(), B)
         assert not grad.to_dense().any()

@@ -340,7 +340,7 @@ def mode(input: SparseTensor, dim: int = -1, keepdim: bool = False) -> tuple[tor
 def gather(input: SparseTensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False) -> torch.Tensor:
     """``torch.gather``: dense, of the shape of the index."""
     if not index.numel():  # of any number of dimensions, as in torch
-        return input.values().new_empty(index.shape)
+        return take(input, index)
     if not input._ndim or index.dim() != input._ndim:
         raise ValueError(f"gather: expected an index of {input._ndim} dimensions, got {list(index.shape)}")
     dim = axis(dim, input._ndim)

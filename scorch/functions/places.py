@@ -34,6 +34,7 @@ from ..tensor.matrices import selects, with_diagonal
 from ..tensor.picking import asked
 from ..tensor.rearrange import diagonal_length
 from ..tensor.sparsetensor import SparseTensor
+from ..tensor.values import needs_grad
 from .pointwise import expand
 from .running import beside_dense
 
@@ -124,6 +125,13 @@ def into(name: str) -> Callable:
 
 
 # ---- an index of the shape of the source ----
+def _unwritten(a: SparseTensor, src: torch.Tensor | Number | None) -> SparseTensor:
+    """A copy of a, where nothing of the source is written; it has a gradient all the same."""
+    if not isinstance(src, torch.Tensor) or not needs_grad(src):
+        return a.clone()
+    return a._with_values(a.values() + _flat(src)[:0].sum(dtype=a.dtype))
+
+
 def _keys(name: str, a: SparseTensor, dim: int, index: torch.Tensor) -> torch.Tensor:
     sizes = zip(index.shape, a.shape, strict=False)
     if index.dim() != a._ndim or any(n > m for d, (n, m) in enumerate(sizes) if d != dim):
@@ -154,7 +162,7 @@ def scatter(
 ) -> torch.Tensor:
     """``torch.scatter``, sparse: of several numbers for one place the last is written."""
     if not index.numel():
-        return input.clone()
+        return _unwritten(input, src)
     dim, src = axis(dim, input._ndim), value if src is None else src
     if isinstance(src, torch.Tensor) and src.dim():
         values = _source("scatter", src, index)
@@ -170,7 +178,7 @@ def scatter(
 def scatter_add(input: SparseTensor, dim: int, index: torch.Tensor, src: torch.Tensor) -> torch.Tensor:
     """``torch.scatter_add``, sparse."""
     if not index.numel():
-        return input.clone()
+        return _unwritten(input, src)
     dim = axis(dim, input._ndim)
     values = _source("scatter_add", src, index)
     return _changed(input, _keys("scatter_add", input, dim, index), _add(values))
@@ -195,7 +203,7 @@ def scatter_reduce(
 ) -> torch.Tensor:
     """``torch.scatter_reduce``, sparse; what is missing takes part as zero, as ``include_self`` says."""
     if not index.numel():
-        return input.clone()
+        return _unwritten(input, src)
     dim = axis(dim, input._ndim)
     values = _source("scatter_reduce", src, index)
     key = _keys("scatter_reduce", input, dim, index)

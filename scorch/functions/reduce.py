@@ -330,8 +330,8 @@ def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
         y = values.prod() if full else (values * 0).sum()
         return _kept(y.to(input.dtype), dims, keepdim)
     g = group(widened(input), dims)
-    if not g.size and g.key is not None:  # nothing is multiplied
-        return _kept(torch.full(g.kept, 1, dtype=input.dtype, device="cpu"), dims, keepdim)
+    if not g.size and g.key is not None:  # nothing is multiplied, which is 1 everywhere
+        g = g._replace(n=math.prod(g.kept), key=None)
     values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
     if _torch.in_forward_mode():
         raise NotImplementedError("prod: torch has no forward mode of it: use reverse mode, or A.to_dense()")

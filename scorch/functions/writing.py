@@ -51,7 +51,7 @@ def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
         return values
     indices, there = coordinates(a)
     if 0 in a.shape:  # all that is stored is padding
-        return b.new_zeros(a._val.shape[0])
+        return b.expand(a.shape).sum(dtype=b.dtype).repeat(a._val.shape[0])
     values = b.expand(a.shape)[tuple(indices)]
     return values if there is None else values.masked_fill(~there, 0)
 
