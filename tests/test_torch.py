@@ -2,9 +2,11 @@
 
 import importlib
 import io
+import operator
 import os
 import subprocess
 import sys
+from functools import partial
 
 import child
 import pytest
@@ -154,6 +156,32 @@ def test_compiled_functions(f):
     d, x = matrix(), randn(6, 3)
     got = torch.compile(f, backend="aot_eager", fullgraph=True)(scorch.sparse(d, "csr"), x)
     torch.testing.assert_close(got, f(d, x))
+
+
+class Named:
+    """No tensor, with torch's protocol of functions: one of which a part is known by its name."""
+
+    def __init__(self, t):
+        self.t = t
+
+    def __array__(self, *_, **__):
+        raise AssertionError("made an array of what has the call")
+
+    @classmethod
+    def __torch_function__(cls, f, types, args=(), kwargs=None):
+        inner = [[y.t if type(y) is cls else y for y in x] if type(x) is list else x for x in args]
+        return cls(f(*[x.t if type(x) is cls else x for x in inner], **(kwargs or {})))
+
+
+@pytest.mark.parametrize("form", ["csr", "coo", "csr of rows(> 1) + csr"])
+def test_objects_with_calls_of_their_own_are_handed_them(form):
+    a, d = scorch.sparse(torch.eye(3).double()).convert(form), matrix(3, 3) + 1
+    functions = [torch.matmul, torch.mm, torch.add, F.linear, torch.equal, torch.kron, torch.Tensor.mul]
+    functions += [operator.matmul, operator.mul, operator.sub, operator.truediv, operator.lt, operator.eq]
+    functions += [lambda x, y: torch.cat([x, y]), partial(torch.einsum, "ij,jk")]
+    for f in (*functions, *(lambda x, y, f=f: f(y, x) for f in functions[7:10])):
+        made, want = f(a, Named(d)), f(a, d)
+        assert type(made) is Named and (made.t is want or torch.equal(made.t, want))
 
 
 @pytest.mark.parametrize("strict", [False, True])

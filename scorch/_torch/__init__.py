@@ -9,7 +9,19 @@ from torch._C._functorch import is_legacy_batchedtensor
 from torch._functorch import eager_transforms, vmap
 from torch._lowrank import _svd_lowrank as svd_lowrank
 
-from .arguments import broadcast, is_foreign, nn, one_by_one, parse_to, parts_of, unasked, under_one_name
+from .arguments import (
+    are_others,
+    broadcast,
+    handed_over,
+    has_calls,
+    is_foreign,
+    nn,
+    one_by_one,
+    parse_to,
+    parts_of,
+    unasked,
+    under_one_name,
+)
 from .callers import (
     HOOKS,
     asked_by_torch,
@@ -55,7 +67,6 @@ from .state import (
     refuse_fake,
 )
 from .symbols import (
-    are_symbols,
     follow,
     follow_components,
     keep_whole,

@@ -79,6 +79,24 @@ def is_foreign(x: object) -> bool:
     return isinstance(x, Number) and not (isinstance(x, int | float | complex) or hasattr(x, "__array__"))
 
 
+def are_others(types: Sequence[type]) -> bool:
+    """Whether one of these types of arguments is no tensor, and has the call, as symbols of torch.fx have."""
+    return any(not issubclass(t, torch.Tensor) for t in types)
+
+
+def has_calls(x: object) -> bool:
+    """Whether x is such an object."""
+    if isinstance(x, torch.Tensor):
+        return False
+    none = torch._C._disabled_torch_function_impl
+    return getattr(type(x), "__torch_function__", none) is not none
+
+
+def handed_over(f: Callable, *args: object) -> object:
+    """f of torch, where one of its arguments has the call; NotImplemented elsewhere."""
+    return f(*args) if any(map(has_calls, args)) else NotImplemented
+
+
 def parts_of(func: Callable) -> Callable | None:
     """What calls the operators that an operator is made of, where it has no kernel of its own."""
     return func.decompose if func._can_decompose() else None

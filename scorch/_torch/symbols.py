@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -134,11 +134,6 @@ def _refuse_pre_dispatch(array: torch.Tensor) -> None:
         raise NotImplementedError(
             'make_fx(pre_dispatch=True): of a SparseTensor expected tracing_mode="symbolic", got "real"'
         )
-
-
-def are_symbols(types: Sequence[type]) -> bool:
-    """Whether one of these types of arguments stands for a tensor where torch.fx traces."""
-    return any(issubclass(t, torch.fx.Proxy) for t in types)
 
 
 def symbol_in(given: Iterable[object]) -> torch.fx.Proxy | None:

@@ -279,7 +279,7 @@ def _operand(x: object) -> object:
     """A number or a tensor of what is given, None where it is neither."""
     if isinstance(x, SparseTensor):
         return x
-    if _torch.is_foreign(x):
+    if _torch.is_foreign(x) or _torch.has_calls(x):
         return None
     if is_scalar(x) or (isinstance(x, torch.Tensor) and x.layout is torch.strided):
         return x
@@ -325,7 +325,7 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
         spelled = "" if options else name
         a, b = _operand(input), _operand(other)
         if a is None or b is None:
-            return NotImplemented
+            return _torch.handed_over(f, input, other)
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             if kind in (UNION, PRODUCT, FIRST):
                 return merged(g, spelled, a, b, kind)

@@ -33,15 +33,18 @@ from .writing import written
 
 # ---- the @ operator ----
 def operator(self: SparseTensor, x: object, kind: int) -> torch.Tensor:
-    """``A @ x`` or ``x @ A`` where the fast entry does not apply; NotImplemented if x is no tensor."""
-    return product(self, x, kind) if _is_operand(x) else NotImplemented
+    """``A @ x`` or ``x @ A`` where the fast entry does not apply; NotImplemented if x is no operand."""
+    if _is_operand(x):
+        return product(self, x, kind)
+    return _torch.handed_over(torch.matmul, *((x, self) if kind == RMATMUL else (self, x)))
 
 
 def _is_operand(x: object) -> bool:
     """Whether x can become a tensor."""
     if isinstance(x, torch.Tensor | Number | Sequence):
         return not isinstance(x, str) and not _torch.is_foreign(x)
-    return hasattr(type(x), "__array__") or hasattr(type(x), "tocoo")  # a proxy of torch.fx has any attribute
+    known = hasattr(type(x), "__array__") or hasattr(type(x), "tocoo")
+    return known and not _torch.has_calls(x)
 
 
 # ---- products in general ----

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .._torch import apart, are_symbols, is_compiling, is_tracing, noted
+from .._torch import apart, is_compiling, is_tracing, noted, symbol_in
 from ..functions import autocast
 from ..functions.pointwise import is_scalar
 from ..functions.products import linear_of_values
@@ -261,7 +261,7 @@ class Linear(nn.Module):
         if is_compiling() or is_tracing(values):
             arrays = [*(getattr(self, name) for name in self._structure), values]
             shape = (self.out_features, self.in_features)
-            if not is_compiling() and are_symbols([type(values)]):
+            if not is_compiling() and symbol_in([values]) is not None:
                 return noted(values, _assembled, (self.layout.text, shape, *arrays), {})
             return assemble(self.layout, shape, arrays)
         weight = self._over(values)._with_values(values)

@@ -89,7 +89,7 @@ class Composed(SparseTensor):
     # ---- layers of torch ----
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        if len(types) > 1 and _torch.are_symbols(types):
+        if len(types) > 1 and _torch.are_others(types):
             return NotImplemented
         handler = HANDLERS.get(func)
         method = getattr(handler, "method", None)

@@ -151,8 +151,8 @@ class SparseTensor(_Tensor):
                 made = _C.of_values(func, args[0])
             if made is not NotImplemented:
                 return made
-        if len(types) > 1 and _torch.are_symbols(types):
-            return NotImplemented  # the symbol makes a node of the call
+        if len(types) > 1 and _torch.are_others(types):
+            return NotImplemented
         handler = HANDLERS.get(func)
         if handler is not None:
             return handler(*args, **_torch.under_one_name(kwargs)) if kwargs else handler(*args)
