@@ -15,7 +15,7 @@ from . import _torch
 from .tensor import format
 from .tensor.composed import Composed
 from .tensor.format import layout
-from .tensor.sparsetensor import SparseTensor, core_of
+from .tensor.sparsetensor import SparseTensor, core_of, users
 from .tensor.wrapping import wrap
 from .tools import reorder, sparsify
 
@@ -26,6 +26,7 @@ def _rebuild_v1(
     arrays: tuple[torch.Tensor, ...],
     is_param: bool,
     requires_grad: bool = False,
+    set_by_users: dict[str, object] | None = None,
 ) -> SparseTensor:
     """Loads a saved tensor. Files name it, so it only gets arguments; they are not trusted: it validates,
     or where there are no numbers yet, the first use of the tensor does."""
@@ -33,6 +34,7 @@ def _rebuild_v1(
     for part in () if _torch.fills_later() or _torch.is_fake(self._val) else self.parts:
         core_of(part)
     self._is_param = is_param
+    self.__dict__.update(users(set_by_users or {}))
     return self.requires_grad_(requires_grad)
 
 

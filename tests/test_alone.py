@@ -4,6 +4,7 @@ import copy
 import ctypes
 import gc
 import io
+import pickle
 
 import numpy
 import pytest
@@ -202,3 +203,27 @@ def test_a_look_is_spared():
     assert torch.equal(A @ x, before)
     A.values()
     assert not torch.equal(A @ x, before)
+
+
+@pytest.mark.parametrize("format", ["csr", "csr of rows(> 1) + csr"])
+def test_what_users_set_on_a_tensor_goes_with_its_copies(format):
+    for kind in (lambda a: a, torch.nn.Parameter):
+        A, t = kind(scorch.sparse(torch.eye(3)).convert(format)), kind(torch.eye(3))
+        for x in (A, t):
+            x.label, x.scale = "weight", [torch.ones(2)]
+        file = io.BytesIO()
+        torch.save(A, file)
+        file.seek(0)
+        loaded = torch.load(file, weights_only=True)
+        for B, u in zip(
+            (copy.copy(A), copy.deepcopy(A), pickle.loads(pickle.dumps(A)), loaded),
+            (copy.copy(t), copy.deepcopy(t), pickle.loads(pickle.dumps(t)), pickle.loads(pickle.dumps(t))),
+            strict=True,
+        ):
+            assert hasattr(B, "label") == hasattr(u, "label") and torch.equal(B.to_dense(), u)
+            assert not hasattr(u, "label") or (B.scale is A.scale) == (u.scale is t.scale)
+        A.data = A.data * 2
+        assert A.label == "weight"
+    facts = A.__reduce_ex__(2)[1]
+    assert scorch._saved._rebuild_v1(*facts[:5]).format == A.format  # as files of before have it
+    assert scorch._saved._rebuild_v1(*facts[:5], {"_fmt": "csc"}).format == A.format

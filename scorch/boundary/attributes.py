@@ -13,7 +13,7 @@ import torch
 from .. import _torch
 from ..functions.writing import values_at
 from ..tensor.entries import same_structure
-from ..tensor.sparsetensor import HANDLERS, REMADE, SparseTensor, partwise
+from ..tensor.sparsetensor import HANDLERS, REMADE, SparseTensor, partwise, users
 from ..tensor.values import cut_out_as
 
 _LOST = (
@@ -74,7 +74,7 @@ def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
         return
     with _torch.DisableTorchFunctionSubclass():
         torch.Tensor.data.__set__(a, other)
-    kept = {name: x for name, x in a.__dict__.items() if name == "_is_param"}
+    kept = users(a.__dict__) | {name: x for name, x in a.__dict__.items() if name == "_is_param"}
     facts = {name: other.__dict__[name] for name in ("_fmt", "_names", "_ndim", "_shape", *other._names)}
     a.__dict__.clear()
     a.__dict__.update(facts | kept)

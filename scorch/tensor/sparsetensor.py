@@ -79,6 +79,11 @@ def sound(self: SparseTensor) -> SparseTensor:
     return self
 
 
+def users(facts: dict[str, Any]) -> dict[str, Any]:
+    """What users set on a tensor of these facts; names that begin with an underscore are not theirs."""
+    return {name: x for name, x in facts.items() if not name.startswith("_")}
+
+
 def known_core(self: SparseTensor) -> _C.Core | None:
     """The core of this tensor, or of one with its structure; None where nothing is known of it yet."""
     return self.__dict__.get("_core") or self.__dict__.get("_origin")
@@ -209,7 +214,8 @@ class SparseTensor(_Tensor):
         _torch.hand_out()
         arrays = tuple([a.clone() if _torch.is_read_only(a) else a.detach() for a in self._arrays()])
         facts = self._fmt, tuple(self.shape), arrays, self._is_param, self.requires_grad
-        return rooms.saved._rebuild_v1, facts
+        set_by_users = users(self.__dict__)
+        return rooms.saved._rebuild_v1, (*facts, set_by_users) if set_by_users else facts
 
     def __deepcopy__(self, memo: dict) -> SparseTensor:
         if self.requires_grad and not self.is_leaf:
@@ -221,12 +227,16 @@ class SparseTensor(_Tensor):
         new.requires_grad_(self.requires_grad)
         if self._is_param:
             new._is_param = True
-        elif self.grad is not None:  # which torch.nn.Parameter does not copy either
+            return new  # nor does torch.nn.Parameter copy what follows
+        if self.grad is not None:
             new.grad = copy.deepcopy(self.grad, memo)
+        new.__dict__.update(copy.deepcopy(users(self.__dict__), memo))
         return new
 
     def __copy__(self) -> SparseTensor:
-        return self._like(self._arrays())
+        new = self._like(self._arrays())
+        new.__dict__.update(users(self.__dict__))
+        return new
 
     def _arrays(self) -> tuple[torch.Tensor, ...]:
         return tuple([getattr(self, name) for name in self._names])
