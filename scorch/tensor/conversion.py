@@ -218,8 +218,10 @@ def _is_untouched(made: SparseTensor, a: SparseTensor) -> bool:
     return made._val is a._val and not _torch.any_requires_grad(made)
 
 
-def _turn(made: SparseTensor, a: SparseTensor, order: tuple[int, ...]) -> SparseTensor:
+def _turned(made: SparseTensor, a: SparseTensor, order: tuple[int, ...]) -> SparseTensor:
     """made, which is a in this order of dimensions, with the order that both come to."""
+    if _torch.is_compiling():
+        return made
     before = a.__dict__.get(TURNED, range(a._ndim))
     after = tuple(before[d] for d in order)
     if after != tuple(range(a._ndim)):
@@ -240,7 +242,7 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
         form = layout(relabelled(a._fmt, n, order), n)
         kept[order] = _torch.lasting(lambda: wrap(form, [a.shape[d] for d in order], a._arrays()))
         _share(kept[order], a, order)
-        _turn(kept[order], a, order)
+        _turned(kept[order], a, order)
     made = kept[order]
     if not _torch.is_compiling():
         cut_out_as(made, a)
@@ -250,4 +252,4 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
     computed = assemble(layout(made._fmt, n), made.shape, arrays)
     if _C.plain() and not is_composed(made._fmt):
         computed.__dict__["_core"] = core_of(made)
-    return computed if _torch.is_compiling() else _turn(computed, a, order)
+    return _turned(computed, a, order)
