@@ -80,8 +80,8 @@ def _part(a: torch.Tensor, index: object) -> torch.Tensor:
     if torch.compiler.is_dynamo_compiling() or not isinstance(made, SparseTensor) or made is a:
         return made
     if any(map(_is_list, index)) if index.__class__ is tuple else _is_list(index):
-        made.__dict__.pop(CUT_OUT, None)  # of the shape that a list of several dimensions has
-    elif _is_lost(a, made):
+        return unmarked(made)  # of the shape that a list of several dimensions has
+    if _is_lost(a, made):
         made.__dict__[CUT_OUT] = True
     return made
 

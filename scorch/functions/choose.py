@@ -23,6 +23,7 @@ from ..tensor.making import of_torch, sparse
 from ..tensor.sparsetensor import SparseTensor
 from . import kernels
 from .pointwise import UNION, format_of, gather, is_known, is_scalar, merged
+from .running import dense_result
 from .writing import looked_up
 
 
@@ -52,7 +53,7 @@ def where(condition: torch.Tensor, input: object = None, other: object = None) -
         raise TypeError(f"where: expected a condition of bool, got {condition.dtype}")
     if _is_zero(other) and (_is_zero(input) or isinstance(condition, SparseTensor)):
         return joined(torch.where, operands)
-    return torch.where(*(x.to_dense() if isinstance(x, SparseTensor) else x for x in operands))
+    return dense_result(torch.where)(*operands)
 
 
 def joined(f: Callable, operands: Sequence[object]) -> torch.Tensor:

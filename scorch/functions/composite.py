@@ -21,7 +21,7 @@ from ..tensor.sparsetensor import SparseTensor, partwise, rank
 from ..tensor.values import unmarked
 from .choose import joined
 from .products import einsum
-from .running import beside_dense
+from .running import beside_dense, dense_result
 from .writing import written
 
 
@@ -240,7 +240,7 @@ def lerp(input: torch.Tensor, end: torch.Tensor, weight: Number | torch.Tensor) 
     given = [*map(of_torch, (input, end, weight))]
     if isinstance(given[0], SparseTensor) and isinstance(given[1], SparseTensor):
         return joined(torch.lerp, given)  # torch's own, which counts from the end where that is nearer
-    return torch.lerp(*(x.to_dense() if isinstance(x, SparseTensor) else x for x in given))
+    return dense_result(torch.lerp)(*given)
 
 
 def _added(f: Callable, name: str) -> Callable:

@@ -118,20 +118,19 @@ static double in_step(const Cost *c, const Tensor *t, int level)
     return !sc_kind_of(s)->sliced ? 1 : shared ? all * shared / s->width : all;
 }
 
-/* Turns of a loop in one tensor. */
-static double turns_in(Cost *c, Spot *at, const Nest *n)
+/* Turns of a loop in one tensor. side: over the entries of a tile, which the loop over tiles has found. */
+static double turns_in(Cost *c, Spot *at, const Nest *n, bool side)
 {
     const int id = prog_id(c->p, n->in), level = at->known.level[id];
     if (level == source_levels(n->in)) return 1;
     const double all = fibre_met(c, at, n->in, level) / cost_blocks_around(c, at, n->ix),
                  e = extent(c, n->ix);
     const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
-    if (n->by) { /* the entries of a tile are found here, for all loops inside whose turns they are */
+    if (n->by) {
         at->tile[id] = n->by;
         c->time += at->trips * (f * c->m.entry + c->m.leave);
         return fmax(1, f / n->by);
     }
-    const bool found = n->unroll && at->tile[id];
     const double share = share_met(c, at, n->in, level, f);
     at->tile[id] = 0;
     at->known.level[id]++;
@@ -154,7 +153,7 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         vector_suits(n, bound_around(at)) && !nest_vector_picks(n); /* what is picked comes one by one */
     const double steps = batch ? f / in_step(c, n->in, level) : f;
     const double turns = vector ? fmax(1, f / lanes(c)) : steps;
-    if (!found) c->time += at->trips * (batch ? steps * c->m.dense : turns * c->m.entry + c->m.leave);
+    if (!side) c->time += at->trips * (batch ? steps * c->m.dense : turns * c->m.entry + c->m.leave);
     return turns;
 }
 
@@ -308,7 +307,7 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
     const double before = c->time;
     const bool side = n->unroll && (!n->in || at.tile[prog_id(c->p, n->in)]);
     const double turns = n->nmerge ? turns_merge(c, &at, n)
-                         : n->in   ? turns_in(c, &at, n)
+                         : n->in   ? turns_in(c, &at, n, side)
                                    : turns_dense(c, &at, n);
     at.trips *= turns;
     const bool cut = n->by != 0;
